@@ -1,1 +1,1 @@
-"""What jobs have written into files and maps, as far as it may have to be withdrawn."""
+"""The output of jobs in files and maps, as far as it may have to be withdrawn."""

@@ -1,9 +1,9 @@
-"""Which files each epoch of a file sink has written: manifests, by which an epoch is written once and can be withdrawn.
+"""The files that each epoch of a file sink has written: manifests, by which an epoch is written once and can be withdrawn.
 
-An epoch's files are written aside, by each run into a folder of its own, listed in ``_pitstop/<lineage>/<sink>/<epoch>.json``
-(that rename is the commit), and then moved into place under names that the epoch fixes. Killed before the commit, the epoch is
-written anew; killed after it, the same moves are made again. A reader of the folder never sees a file of an epoch that is not
-committed. No other run can take the job between the look at whose it is and the rename.
+An epoch's files are written aside, by each run into a folder of its own, and listed in ``_pitstop/<lineage>/<sink>/<epoch>.json``
+(that rename is the commit). Then they are moved into place under names that the epoch fixes. Killed before the commit, the epoch
+is written anew; killed after it, the same moves are made again. A reader of the folder never sees a file of an epoch that is not
+committed. No other run can take the job between the check of its owner and the rename.
 
 A manifest has the digest of its epoch (snapshots.epoch_digest). Where the saved state was put back from an older copy, or two
 servers go on from one copy, the same number stands for other rows: that is an error, and nothing is written.
@@ -26,27 +26,27 @@ from pitstop.kit.private import usual_mode
 
 CONTROL = "_pitstop"
 ASIDE = "withdrawn-"
-"""What begins the names of folders, beside those of lineages, with files that were set aside."""
+"""The prefix of the names of folders, beside those of lineages, with files that were set aside."""
 _EPOCH = re.compile(r"(\d+)[.-]")
 _RUN = re.compile(r"\d+-(\d+)\.staging")
 
 
 @dataclass(frozen=True)
 class WrittenFiles:
-    """What one epoch has written: the content of its manifest."""
+    """The files that one epoch has written: the content of its manifest."""
 
     staging: str
-    """Name of the folder in which it stood aside."""
+    """The name of the folder in which they stood aside."""
     moves: dict[str, str]
     """File below that folder -> its name below the sink's folder."""
     digest: str | None = None
-    """Of the epoch. None: it has none, or a release wrote it that knew none."""
+    """The digest of the epoch. None: it has none, or a release that knew no digests wrote it."""
     job: str | None = None
-    """Id of the job that has written it. None: a release wrote it that did not say so."""
+    """The id of the job that has written it. None: a release that did not record it wrote it."""
 
     @property
     def token(self) -> int | None:
-        """The number of the run that has written it; None of a run that has none."""
+        """The number of the run that has written it; None if the run has none."""
         run = _RUN.fullmatch(self.staging)
         return int(run[1]) if run is not None else None
 
@@ -62,19 +62,19 @@ class FileEpochs:
 
     @property
     def control(self) -> Path:
-        """Where its manifests are, and what is written aside."""
+        """The folder of its manifests, and of files that are written aside."""
         return Path(self.folder) / CONTROL / self.lineage / self.sink
 
     def staging(self, epoch: int, run: str) -> Path:
-        """Where the run writes the epoch's files aside."""
+        """Return the folder in which the run writes the epoch's files aside."""
         return self.control / f"{epoch}{run}.staging"
 
     def name(self, epoch: int, number: int, suffix: str) -> str:
-        """The name in the sink's folder of one of the epoch's files."""
+        """Return the name in the sink's folder of one of the epoch's files."""
         return f"{self.sink}-{self.lineage}-{epoch:08d}-{number:03d}{suffix}"
 
     def is_committed(self, epoch: int, digest: str | None = None) -> bool:
-        """True if the epoch is written. OtherEpochError if it is another one by its digest, where both are known."""
+        """Return True if the epoch is written. OtherEpochError if it is another one by its digest, where both are known."""
         try:
             written = self._read(self._manifest(epoch))
         except FileNotFoundError:
@@ -84,15 +84,15 @@ class FileEpochs:
         return True
 
     def check_is_last(self, epoch: int) -> None:
-        """OtherEpochError if a later epoch is written: the state with which this one begins is older than the folder."""
+        """Raise OtherEpochError if a later epoch is written: the state with which this one begins is older than the folder."""
         last = max(self._committed(), default=-1)
         if last > epoch:
             raise self._other_epoch(last)
 
     def check_no_later_run(self, job: str, token: int) -> None:
-        """OtherEpochError if a run that is not before this one has written here on another lineage: the job was put back since.
+        """Raise OtherEpochError if this run, or a later one, has written here on another lineage: the job was put back since.
 
-        ``token``: of this run. Runs of a job have ever higher ones, and each writes on one lineage.
+        ``token`` is the number of this run. Runs of a job have ever higher numbers, and each writes on one lineage.
         """
         for other in lineages_in(Path(self.folder), self.sink):
             last = max(other._committed(), default=None) if other.lineage != self.lineage else None
@@ -103,10 +103,11 @@ class FileEpochs:
     def commit(
         self, epoch: int, written: WrittenFiles, ownership: Ownership, notes: Path | None, outputs: Path | None = None
     ) -> bool:
-        """Commit an epoch; FencedError if the run has lost its job. Returns True if it may have to be withdrawn.
+        """Commit an epoch; FencedError if the run has lost its job. Return True if it may have to be withdrawn.
 
-        Where the files are is noted below ``notes`` then, so that they can be, and below ``outputs`` in any case, so that a
-        data folder that is put back finds them. OtherEpochError if somebody else has committed it meanwhile, or a later one.
+        In that case the place of the files is noted below ``notes``, so that they can be withdrawn. It is always noted below
+        ``outputs``, so that a data folder that is put back finds them. OtherEpochError if somebody else has committed it
+        meanwhile, or a later one.
         """
         path = self._manifest(epoch)
         temporary = path.with_name(f"{written.staging}.tmp")
@@ -135,14 +136,14 @@ class FileEpochs:
         shutil.rmtree(self.control / written.staging, ignore_errors=True)
 
     def forget_before(self, epoch: int, manifests: bool) -> None:
-        """Remove what runs that were killed have left of earlier epochs; their manifests, too, unless they may be needed."""
+        """Remove what killed runs have left of earlier epochs; their manifests, too, unless they may be needed."""
         for path in self.control.iterdir():
             number = _EPOCH.match(path.name)
             if number is not None and int(number.group(1)) < epoch and (manifests or path.suffix != ".json"):
                 _remove(path)
 
     def withdraw(self) -> int:
-        """Remove all files that its epochs have written; returns how many. May be cut off and done again."""
+        """Remove all files that its epochs have written; return their number. May be cut off and done again."""
         count = 0
         for path in sorted(self.control.glob("*.json")):
             written = self._read(path)
@@ -158,9 +159,9 @@ class FileEpochs:
         return count
 
     def set_aside_after(self, last: int, aside: Path) -> int:
-        """Move all files of later epochs into a folder; returns how many. May be cut off and done again.
+        """Move all files of later epochs into a folder; return their number. May be cut off and done again.
 
-        Most manifests are forgotten by then: the names of files tell.
+        Most manifests are forgotten by then, so the names of the files decide.
         """
         count = 0
         own = re.compile(re.escape(f"{self.sink}-{self.lineage}-") + r"(\d{8,})-\d{3,}(?:\D.*)?")
@@ -183,12 +184,12 @@ class FileEpochs:
         return count
 
     def last_writer(self) -> str | None:
-        """The id of the job that has committed its last epoch, if that is known."""
+        """Return the id of the job that has committed its last epoch, if that is known."""
         last = max(self._committed(), default=None)
         return self._read(self._manifest(last)).job if last is not None else None
 
     def _remove_empty_folders(self, folder: Path) -> None:
-        """The folder of a partition goes with its last file."""
+        """Remove the folder of a partition with its last file."""
         with contextlib.suppress(OSError):  # not empty, or gone
             while folder != Path(self.folder):
                 folder.rmdir()
@@ -227,19 +228,19 @@ class FileEpochs:
 
 
 def noted(folder: Path) -> list[FileEpochs]:
-    """Whose files are noted in a folder of notes."""
+    """Return the epochs of the sinks whose files are noted in a folder of notes."""
     return [FileEpochs(**json.loads(note.read_text())) for note in sorted(folder.glob("*.json"))]
 
 
 def lineages_in(folder: Path, sink: str) -> list[FileEpochs]:
-    """All that a sink of that name has written into a folder, by lineage."""
+    """Return the epochs that a sink of that name has written into a folder, by lineage."""
     controls = sorted((folder / CONTROL).glob("*"))
     lineages = [path.name for path in controls if not path.name.startswith(ASIDE) and (path / sink).is_dir()]
     return [FileEpochs(str(folder), lineage, sink) for lineage in lineages]
 
 
 def open_folder(folder: Path) -> None:
-    """Make a folder, and those above it that are not there, with the permissions that the user's own would have."""
+    """Make a folder, and missing ones above it, with the permissions that the user's own folders would have."""
     if not folder.exists():
         open_folder(folder.parent)
         folder.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""Takes what a version has written out of files and maps again, when its job goes back to the version before."""
+"""The withdrawal of a version's output from files and maps, when its job goes back to the version before."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Files that sinks have written later than the saved state of a data folder, which was put back from an older copy.
 
-The jobs will write those rows again, in other epochs: so the files are set aside, below ``_pitstop`` in the folder of their sink,
+The jobs will write those rows again, in other epochs. So the files are set aside, below ``_pitstop`` in the folder of their sink,
 where no reader looks. Nothing is removed.
 """
 
@@ -27,13 +27,13 @@ class SetAside:
     sink: str
     folder: str
     files: int | None
-    """Number of files that were set aside; None: there is no such folder here."""
+    """The number of files that were set aside; None: there is no such folder here."""
     aside: str
-    """Where they are now."""
+    """The place where they are now."""
 
 
 def set_aside_later(data: DataFolder) -> list[SetAside]:
-    """Set aside what all jobs have written after the epochs that the data folder knows of; no run may go on meanwhile.
+    """Set aside the files that all jobs have written after the epochs that the data folder knows. No run may go on meanwhile.
 
     May be cut off and done again.
     """
@@ -51,7 +51,7 @@ def set_aside_later(data: DataFolder) -> list[SetAside]:
 
 
 def _set_aside(data: DataFolder, job_id: str, notes: Iterable[FileEpochs], place: Path, sink: str, aside: Path) -> int:
-    """``notes`` are those of that sink in that folder."""
+    """Set aside later files of one sink in one folder, whose notes are ``notes``; return their number."""
     count, known = 0, set()
     for epochs in notes:
         known.add(epochs.lineage)
@@ -66,7 +66,7 @@ def _set_aside(data: DataFolder, job_id: str, notes: Iterable[FileEpochs], place
 
 
 def _last_of(checkpoint: Checkpoint, epochs: FileEpochs) -> int:
-    """The last epoch that a run from this checkpoint does not write, or finds written already."""
+    """Return the last epoch that a run from this checkpoint does not write, or finds written already."""
     committed, planned = checkpoint.committed(), checkpoint.planned()
     with contextlib.suppress(OtherEpochError):
         if planned > committed and epochs.is_committed(planned, digest_of(checkpoint, planned)):

@@ -1,4 +1,4 @@
-"""Accumulators of aggregates under a changed plan: which can be read, which may exchange their state."""
+"""Accumulators of aggregates under a changed plan: those that can be read, and those that may exchange their state."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from pitstop.plan.kinds import goes_on, refused, rules_of
 from pitstop.plan.types import widens
 
 MORE = "sum+"
-"""A sum that a version before may not have kept beside the others of its aggregate: it then begins with nothing."""
+"""A sum that an earlier version may not have kept beside the others of its aggregate: it then begins with nothing."""
 READABLE = frozenset({"sum", MORE, "min", "max"})
 """Combinations whose accumulators Spark keeps as they are, so that saved ones can be read."""
 
 TAKEN = "taken"
-"""The parameter of a layout that tells what each aggregate takes in of a row (result column -> as the user says it, as it is
-lifted). Plans of older releases have none."""
+"""The parameter of a layout with what each aggregate takes in of a row (result column -> as the user says it, as it is lifted).
+Plans of older releases have none."""
 COMBINED = "combined"
-"""The parameter of a layout that tells how accumulators are combined whose class does not say so (accumulator -> SQL)."""
+"""The parameter of a layout with the way in which accumulators are combined whose class does not say so (accumulator -> SQL)."""
 LIMITS = "limits"
-"""The parameter of a layout that tells the most values which accumulators keep (accumulator -> number)."""
+"""The parameter of a layout with the most values that accumulators keep (accumulator -> number)."""
 
 
 def readable(layout: StateLayout) -> bool:
@@ -29,7 +29,7 @@ def readable(layout: StateLayout) -> bool:
 
 
 def compare_aggregates(name: str, old: StateLayout, new: StateLayout) -> StageVerdict:
-    """Aggregates that keep their name keep their state, if it has the same form; others come and go."""
+    """Judge each aggregate: one that keeps its name keeps its state, if it has the same form; others come and go."""
     before, after = _by_result(old), _by_result(new)
     for result in sorted(before.keys() & after.keys()):
         (kind, types), (to_kind, to_types) = before[result], after[result]
@@ -57,13 +57,13 @@ def compare_aggregates(name: str, old: StateLayout, new: StateLayout) -> StageVe
 
 
 def _holds(kind: str, to_kind: str) -> bool:
-    """True if an aggregate of the one class may go on as one of the other: of the same, or with more sums behind."""
+    """Return True if an aggregate of one class may go on as one of the other: the same class, or one with more sums behind."""
     before, after = kind.split(","), to_kind.split(",")
     return after[: len(before)] == before and set(after[len(before) :]) <= {MORE}
 
 
 def takes_other(result: str, old: StateLayout, new: StateLayout) -> tuple[str, str] | None:
-    """What an aggregate took in of each row, and takes in now, if that is known and is not the same."""
+    """Return what an aggregate took in of each row, and what it takes in now, if both are known and differ."""
     was, now = (layout.parameters.get(TAKEN, {}).get(result) for layout in (old, new))
     if was is None or now is None or any(a == b for a, b in zip(was, now, strict=True)):
         return None
@@ -71,7 +71,7 @@ def takes_other(result: str, old: StateLayout, new: StateLayout) -> tuple[str, s
 
 
 def _combines_otherwise(result: str, old: StateLayout, new: StateLayout) -> str | None:
-    """How an aggregate combined its accumulators, and does now, if its state would be of both, or lack what it is to have."""
+    """Return how an aggregate's combining has changed, if its state would be of both ways, or lack what it must have."""
     for accumulator in (name for name, _ in new.accumulators if name.rsplit("__", 1)[0] == result):
         was, now = (layout.parameters.get(COMBINED, {}).get(accumulator) for layout in (old, new))
         if was is not None and now is not None and was != now:
@@ -83,7 +83,7 @@ def _combines_otherwise(result: str, old: StateLayout, new: StateLayout) -> str 
 
 
 def _by_result(layout: StateLayout) -> dict[str, tuple[str, tuple[str, ...]]]:
-    """Result column -> (class of combining, accumulator types)."""
+    """Return result column -> (class of combining, accumulator types)."""
     types = dict(layout.accumulators)
     return {
         result: (kind, tuple(t for name, t in types.items() if name.rsplit("__", 1)[0] == result))

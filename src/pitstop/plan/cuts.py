@@ -1,9 +1,8 @@
-"""Where a pipeline is cut into its streaming part and what follows inside each epoch.
+"""The cuts of a pipeline into its streaming part and the steps that follow inside each epoch.
 
-A job is one Spark query. Spark shares nothing between the branches of a query: a stage that two
-branches read would be computed, and its source scanned, twice. So each group of sinks that hang, by
-stateless steps only, from one common stage is fed from one *cut*: the streaming query computes the
-cut once, and the steps below it run on the rows of the epoch.
+A job is one Spark query. Spark shares nothing between the branches of a query: a stage that two branches read would be computed,
+and its source scanned, twice. So each group of sinks that hang, by stateless steps only, from one common stage is fed from one
+*cut*: the streaming query computes the cut once, and the steps below it run on the rows of the epoch.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ class Cut:
 
 
 def cuts_of(nodes: tuple[Node, ...]) -> tuple[Cut, ...]:
-    """The cuts of a pipeline, in the order of their first sinks."""
+    """Return the cuts of a pipeline, in the order of their first sinks."""
     groups: dict[int, list[tuple[Node, list[Node]]]] = {}
     for sink in (node for node in nodes if isinstance(node.spec, SinkSpec)):
         path = _path_to_anchor(sink.inputs[0])
@@ -35,7 +34,7 @@ def cuts_of(nodes: tuple[Node, ...]) -> tuple[Cut, ...]:
 
 
 def chained(nodes: tuple[Node, ...]) -> bool:
-    """True if a stateful stage reads what another one gives, as a stage of the user's own Spark code may within itself."""
+    """Return True if a stateful stage reads the output of another, as a stage of the user's own Spark code may within itself."""
     if any(isinstance(node.spec, OwnCodeSpec) for node in nodes):
         return True
     stateful = [node for node in nodes if node.spec.stateful]
@@ -43,7 +42,7 @@ def chained(nodes: tuple[Node, ...]) -> bool:
 
 
 def _path_to_anchor(node: Node) -> list[Node]:
-    """A sink's input and what is upstream of it, up to and with the first stage that is not passable."""
+    """Return a sink's input and the stages upstream of it, up to and including the first that is not passable."""
     path = [node]
     while path[-1].spec.passable:
         path.append(path[-1].inputs[0])
@@ -51,7 +50,10 @@ def _path_to_anchor(node: Node) -> list[Node]:
 
 
 def _with_order(sink: Node, path: list[Node]) -> list[Node]:
-    """The part of a path from the stage on that tells in which order the sink's rows are: the steps behind it take that along."""
+    """Return the part of a path from the stage on that tells the order of the sink's rows.
+
+    The steps behind that stage carry the order along.
+    """
     stage = sink.sink.takes_order.stage
     return next((path[at:] for at, node in enumerate(path) if node.name == stage), path)
 
@@ -67,7 +69,7 @@ def _cut(members: list[tuple[Node, list[Node]]]) -> Cut:
 
 
 def operators_of(cuts: tuple[Cut, ...], layouts: Mapping[str, StateLayout]) -> tuple[OperatorSlot, ...]:
-    """Stateful operators in Spark's numbering: from the sink upwards, branch by branch.
+    """Return the stateful operators in Spark's numbering: from the sink upwards, branch by branch.
 
     Spark hands out operator ids while it walks the plan from its root, children left to right.
     """
@@ -91,12 +93,12 @@ def _walk(node: Node, layouts: Mapping[str, StateLayout]) -> Iterator[tuple[str,
 
 
 def streams_of(node: Node) -> tuple[Node, ...]:
-    """The inputs of a node that are streams: the table of a hash join is none."""
+    """Return the inputs of a node that are streams. The table of a hash join is none."""
     return node.inputs[:1] if isinstance(node.spec, HashJoinSpec) else node.inputs
 
 
 def tables_of(nodes: tuple[Node, ...]) -> set[int]:
-    """Ids of the nodes that only feed tables of hash joins: they are read whole, not as streams."""
+    """Return the ids of the nodes that only feed tables of hash joins: they are read whole, not as streams."""
     streaming: set[int] = set()
 
     def walk(node: Node) -> None:
@@ -112,7 +114,7 @@ def tables_of(nodes: tuple[Node, ...]) -> set[int]:
 
 
 def sources_of(cuts: tuple[Cut, ...], layouts: Mapping[str, StateLayout]) -> tuple[SourceSlot, ...]:
-    """Readers of sources in Spark's order: as met when the query is walked from its root, children left to right."""
+    """Return the readers of sources in Spark's order: a walk of the query from its root, children left to right."""
     slots: list[SourceSlot] = []
 
     def walk(node: Node, reader: str) -> None:

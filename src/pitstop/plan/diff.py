@@ -1,4 +1,4 @@
-"""Compare two plans: what becomes of each stage's state (jet.md §2.3). The only judge of an update."""
+"""The comparison of two plans: it decides what becomes of each stage's state (jet.md §2.3). The only judge of an update."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def compare(
 ) -> Report:
     """Judge a new plan against the plan whose state it is to take over (both as dicts).
 
-    ``renamed``: new name -> old name; a stage of that name takes over the old one's state or offset. ``watermark_ms``
-    is that of the saved state; ``imported`` names the stages of it whose state was put there as rows; ``allow_drop`` those that
-    may be dropped, or ``*`` for all; ``facts`` are what was read from the state itself (:func:`unknown`). UsageError if
-    ``renamed`` or ``allow_drop`` names a stage that is not there.
+    ``renamed``: new name -> old name; a stage of that name takes over the old one's state or offset. ``watermark_ms`` is the
+    watermark of the saved state. ``imported`` names the stages whose state was put there as rows. ``allow_drop`` names those that
+    may be dropped, or is ``*`` for all. ``facts`` were read from the state itself (:func:`unknown`). UsageError if ``renamed`` or
+    ``allow_drop`` names a stage that is not there.
     """
     before, after = with_facts(Plan.from_dict(old), facts or {}), Plan.from_dict(new)
     names = dict(renamed or {})
@@ -52,7 +52,7 @@ def compare(
 
 
 def _without_leave(lines: list[StageVerdict], allow_drop: Collection[str]) -> tuple[str, ...]:
-    """Names of what would be dropped without leave, stages before sources."""
+    """Return the names of what would be dropped without leave, stages before sources."""
     if ALL_STAGES in allow_drop:
         return ()
     dropped = [line for line in lines if line.verdict is Verdict.DROPPED and line.stage not in allow_drop]
@@ -60,7 +60,7 @@ def _without_leave(lines: list[StageVerdict], allow_drop: Collection[str]) -> tu
 
 
 def unknown(old: dict[str, Any], new: dict[str, Any], renamed: dict[str, str]) -> dict[str, Fact]:
-    """Saved stage -> what must be read from its state before it can be compared, because its plan does not tell it."""
+    """Return saved stage -> the fact to read from its state before it can be compared, because its plan does not tell it."""
     before, after = Plan.from_dict(old), Plan.from_dict(new)
     pairs = {renamed.get(name, name): layout for name, layout in after.stateful.items()}
     facts = {name: rules_of(pairs[name].kind).unknown(layout, pairs[name]) for name, layout in before.stateful.items()
@@ -69,7 +69,7 @@ def unknown(old: dict[str, Any], new: dict[str, Any], renamed: dict[str, str]) -
 
 
 def with_facts(plan: Plan, facts: Mapping[str, Mapping[str, Any]]) -> Plan:
-    """The plan with what was read from the saved state of its stages, as parameters of their layouts."""
+    """Return the plan with the facts that were read from the saved state of its stages, as parameters of their layouts."""
     stages = [
         replace(stage, layout=replace(stage.layout, parameters={**stage.layout.parameters, **facts[stage.name]}))
         if stage.layout is not None and stage.name in facts
@@ -80,10 +80,10 @@ def with_facts(plan: Plan, facts: Mapping[str, Mapping[str, Any]]) -> Plan:
 
 
 def _rewritten(before: Plan, after: Plan, renamed: dict[str, str]) -> bool:
-    """True if state that goes on cannot stay in its files as it is.
+    """Return True if state that goes on cannot stay in its files as it is.
 
-    Spark keeps the state of a variable that is declared no longer, and would give it to the next one of that name. Variables that
-    cannot be read show in a new checkpoint. Stages that take over each other's names do so by moving.
+    Spark keeps the state of a variable that is no longer declared, and would give it to the next one of that name. Variables that
+    cannot be read show in a new checkpoint. Stages that swap names do so by moving.
     """
     pairs = [(before.stateful[renamed.get(name, name)], layout) for name, layout in after.stateful.items()
              if renamed.get(name, name) in before.stateful]  # fmt: skip
@@ -92,21 +92,24 @@ def _rewritten(before: Plan, after: Plan, renamed: dict[str, str]) -> bool:
 
 
 def _same_schemas(before: Plan, after: Plan, renamed: dict[str, str]) -> bool:
-    """False if Spark would find other schemas of state than it has kept. It gets new ones where state is moved."""
+    """Return False if Spark would find other schemas of state than it has kept. It gets new ones where state is moved."""
     fixed = any(layout.parameters.get("fixed") is not None for layout in after.stateful.values())
     pairs = [(before.stateful.get(renamed.get(name, name)), layout) for name, layout in after.stateful.items()]
     return all(old is None or _same_schema(old, new, fixed) for old, new in pairs)
 
 
 def _same_schema(old: StateLayout, new: StateLayout, fixed: bool) -> bool:
-    """``fixed``: beside what can only be resumed, state of older releases goes on under its own schema."""
+    """Return True if Spark would find the schema that it has kept.
+
+    ``fixed``: beside state that can only be resumed, state of older releases goes on under its own schema.
+    """
     if fixed and (old.never_null is None or old.any_null < new.any_null):
         return True
     return (old.never_null, old.any_null) == (new.never_null, new.any_null)
 
 
 def _unless_fixed(line: StageVerdict, after: Plan, moves: bool) -> StageVerdict:
-    """The verdict on a stage when anything else changes: its state then has to move, which Spark cannot do for some operators.
+    """Return the verdict on a stage when anything else changes: its state then has to move, which some operators do not allow.
 
     ``moves``: state of some stage goes on.
     """
@@ -175,12 +178,12 @@ def _dropped_source(old: PlanStage, before: Plan, after: Plan, renamed: dict[str
 
 
 def _same_source(old: PlanStage, new: PlanStage) -> bool:
-    """True if both read the same: what an older release has not noted of a source it is not known by."""
+    """Return True if both read the same. Facts of a source that an older release has not noted do not count."""
     return old.settings is not None and (old.description, old.settings) == (new.description, new.settings)
 
 
 def _added_to(source: str, before: Plan, after: Plan) -> str:
-    """Which saved state the rows of a new source come to, in words."""
+    """Return, in words, the saved state that the rows of a new source reach."""
     if source not in after.read:
         return ""
     reached = {source}
@@ -196,7 +199,10 @@ def _added_to(source: str, before: Plan, after: Plan) -> str:
 
 
 def _sinks(before: Plan, after: Plan) -> list[StageVerdict]:
-    """A transactional sink knows which epochs it has: a sink of another kind under its name would write the last one again."""
+    """Judge the sinks.
+
+    A transactional sink knows which epochs it has. A sink of another kind under its name would write the last one again.
+    """
     lines = []
     known = {stage.name: stage for stage in before.stages if stage.transactional}
     for stage in after.stages:
@@ -227,7 +233,7 @@ def _stateful(
 
 
 def _variables(verdict: StageVerdict, old: StateLayout | None, new: StateLayout) -> list[StageVerdict]:
-    """Lines of their own for variables that begin empty, or whose state goes, though the stage is the same."""
+    """Return separate lines for variables that begin empty, or whose state goes, though the stage is the same."""
     if old is None or verdict.verdict not in (Verdict.RESTORED, Verdict.NEW):
         return []
     lines, added, dropped = [], added_variables(old, new), dropped_variables(old, new)
@@ -254,7 +260,7 @@ def _dropped(name: str, layout: StateLayout, before: Plan, after: Plan, renamed:
 
 
 def _looks_renamed(old: str, new: str, would: str, what: str, reused: bool) -> StageVerdict:
-    """The verdict on what seems to have another name now. ``reused``: something else has the old name now."""
+    """Return the verdict on what seems to have another name now. ``reused``: something else has the old name now."""
     keep = f"keep the name '{old}', or " if not reused else ""
     detail = f"looks renamed to '{new}', which would {would}: {keep}say renamed {new}={old} to carry {what}"
     return StageVerdict(old, Verdict.REFUSED, detail, "C21")

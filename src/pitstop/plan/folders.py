@@ -1,4 +1,4 @@
-"""Folders whose files Spark knows by their whole paths: whether one was moved between two versions."""
+"""Folders whose files Spark knows by their whole paths, and their moves between two versions."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pitstop.plan.model import PlanStage
 
 
 def moved_folder(before: PlanStage | None, after: PlanStage | None) -> tuple[str, str] | None:
-    """The URLs of a source's folder in two plans, if the files of the one are now those of the other.
+    """Return the URLs of a source's folder in two plans, if the files of the one are now those of the other.
 
-    Not if one lies within the other: then a pattern takes in more, or less, and the files are where they were.
+    None if one lies within the other: then a pattern takes in more, or less, and the files are where they were.
     """
     if before is None or after is None or before.folder is None or after.folder is None:
         return None

@@ -1,4 +1,4 @@
-"""How a checkpoint keeps the state of a stage: that stays while the checkpoint is gone on with."""
+"""The form in which a checkpoint keeps the state of a stage, which stays for as long as the checkpoint is used."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pitstop.plan.model import Plan
 
 
 def as_kept(plan: Plan, before: Plan) -> Plan:
-    """The plan as it runs on a checkpoint that plan ``before``, of the same stages, has written."""
+    """Return the plan as it runs on a checkpoint that plan ``before``, of the same stages, has written."""
     kept = before.stateful
     stages = [
         replace(stage, layout=stage.layout.kept_as(kept[stage.name]))

@@ -9,15 +9,15 @@ from pitstop.model.layout import StageKind, StateLayout
 
 PLAN_VERSION = 1
 _TRANSACTIONAL = ("sink map", "sink files")
-"""Descriptions of the transactional sinks in plans that do not yet say of each sink whether it is one."""
+"""Descriptions of the transactional sinks, for plans that do not yet mark each sink as transactional or not."""
 
 
 @dataclass(frozen=True)
 class OperatorSlot:
-    """One stateful Spark operator of the query, at the position Spark numbers it by.
+    """One stateful Spark operator of the query, at the position that is its number in Spark.
 
-    ``role`` tells the operators of one stage apart: ``frames`` and ``windows`` of a window aggregate.
-    A stage read by two branches that Spark cannot share appears once for each (``copy`` 0, 1, ...).
+    ``role`` tells the operators of one stage apart: ``frames`` and ``windows`` of a window aggregate. A stage read by two
+    branches that Spark cannot share appears once for each (``copy`` 0, 1, ...).
     """
 
     stage: str
@@ -36,8 +36,8 @@ class SourceSlot:
     stage: str
     reader: str
     relation: int | None = None
-    """Number of the folder ``sources/<relation>`` in which Spark keeps what a reader has read; equal readers share one. None: the
-    plan is older than this field."""
+    """The number of the folder ``sources/<relation>`` in which Spark keeps what a reader has read; equal readers share one. None:
+    the plan is older than this field."""
 
 
 @dataclass(frozen=True)
@@ -47,33 +47,33 @@ class PlanStage:
     name: str
     kind: StageKind
     op: str
-    """Name of its kind of spec."""
+    """The name of its kind of spec."""
     inputs: tuple[str, ...]
-    """Names of the stages that it reads."""
+    """The names of the stages that it reads."""
     description: str
-    """What it does, in a few words; of a source its kind, of a sink ``sink`` and its kind."""
+    """A description of its work, in a few words; for a source its kind, for a sink ``sink`` and its kind."""
     location: str = ""
-    """``file.py:12``: where it was defined."""
+    """The place where it was defined: ``file.py:12``."""
     layout: StateLayout | None = None
     """The form of its state; None without state."""
     columns: tuple[tuple[str, str], ...] = ()
-    """(column, Spark type as text) of the rows it gives."""
+    """(column, Spark type as text) of the rows that it gives."""
     migration: str | None = None
-    """Name of the user's function from its old state to its new one."""
+    """The name of the user's function from its old state to its new one."""
     transactional: bool = False
-    """True of a sink that knows which epochs it has."""
+    """True for a sink that knows which epochs it has."""
     folder: str | None = None
-    """Of a source that Spark knows the files of by their whole paths: the folder in which all of them are, as a URL."""
+    """The folder of all files, as a URL, for a source whose files Spark knows by their whole paths."""
     place: str | None = None
-    """Of a sink: where it writes, if two jobs are not to write there; see spark.sinks.SinkKind."""
+    """The place where a sink writes, if two jobs must not write there; see spark.sinks.SinkKind."""
     settings: str | None = None
-    """Of a source: a digest of all that its reader is told, by which it is known under another name. None: the plan is older."""
+    """The digest of all that a source's reader is told, which recognizes it under another name. None: the plan is older."""
     concern: str | None = None
-    """What may be amiss with where a source reads: a clause that goes on ``Source 'name' (place) ...``."""
+    """A concern about the place that a source reads: a clause that goes on ``Source 'name' (place) ...``."""
 
     @property
     def connector(self) -> str:
-        """Its description without how it is used: ``sink map`` of ``sink map, newest by ts``."""
+        """The description without the use: ``sink map`` of ``sink map, newest by ts``."""
         return self.description.partition(",")[0]
 
     def to_dict(self) -> dict[str, Any]:
@@ -123,7 +123,7 @@ class Plan:
     source_slots: tuple[SourceSlot, ...] = ()
     """Readers of sources, in the order in which the query numbers them."""
     partitions: int | None = None
-    """Shuffle partitions that the user asked for, or that follow the members; None: as many as saved state has."""
+    """The number of shuffle partitions that the user asked for, or that follows the members; None: as many as saved state has."""
     version: int = PLAN_VERSION
 
     def stage(self, name: str) -> PlanStage | None:
@@ -136,7 +136,7 @@ class Plan:
 
     @property
     def concerns(self) -> tuple[str, ...]:
-        """What may be amiss with where its sources read, a sentence each."""
+        """The concerns about the places that its sources read, a sentence each."""
         return tuple(f"Source '{s.name}' ({s.location}) {s.concern}" for s in self.stages if s.concern is not None)
 
     @property
@@ -145,7 +145,7 @@ class Plan:
 
     @property
     def read(self) -> set[str]:
-        """Names of the sources with a place in them that is saved: not those that only feed tables of hash joins."""
+        """The names of the sources with a saved place in them, without those that only feed tables of hash joins."""
         return {slot.stage for slot in self.source_slots}
 
     def to_dict(self) -> dict[str, Any]:

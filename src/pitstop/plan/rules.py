@@ -1,4 +1,4 @@
-"""What becomes of one stage's saved state under a new layout (jet.md §2.3): the rules for all kinds. Each kind adds its own."""
+"""The rules for one stage's saved state under a new layout (jet.md §2.3), for all kinds. Each kind adds its own."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pitstop.plan.kinds import refused, rules_of
 from pitstop.plan.model import Plan, PlanStage
 
 _WINDOW = ("size_ms", "slide_ms")
-"""Parameters by which the rows of saved state are other ones; by a time to live or a time-out they are not."""
+"""The parameters that change the rows of saved state. A time to live or a timeout does not."""
 
 
 def judge_stage(before: PlanStage | None, after: PlanStage, watermark_ms: int | None) -> StageVerdict:
-    """What becomes of the saved state of stage ``before`` (None: there was none) in the stage that is to take it over."""
+    """Return the verdict on the saved state of stage ``before`` (None: there was none) in the stage that is to take it over."""
     name, old, new = after.name, before.layout if before is not None else None, after.layout
     assert new is not None, f"stage '{name}' keeps no state"
     if before is None or old is None:
@@ -42,7 +42,7 @@ def _judged(name: str, old: StateLayout, new: StateLayout, watermark_ms: int | N
 
 
 def check_state_store(plan: Plan, store: StateStore) -> None:
-    """PipelineError unless the state of every stage could be carried from that store to a changed version."""
+    """Raise PipelineError unless the state of every stage could be carried from that store to a changed version."""
     found = first_only_on_disk(plan) if store is StateStore.MEMORY else None
     if found is not None:
         name, what = found
@@ -53,7 +53,7 @@ def check_state_store(plan: Plan, store: StateStore) -> None:
 
 
 def first_only_on_disk(plan: Plan) -> tuple[str, str] | None:
-    """A stage whose state could not be carried from memory to a changed version, and what it has; None if there is none."""
+    """Return a stage whose state could not be carried from memory to a changed version, and what it has; None if all could."""
     for name, layout in plan.stateful.items():
         rules = rules_of(layout.kind)
         if not rules.feedable or not readable(layout):
@@ -62,10 +62,11 @@ def first_only_on_disk(plan: Plan) -> tuple[str, str] | None:
 
 
 def migrates(before: PlanStage | None, after: PlanStage) -> bool:
-    """True if the migration of a stage is used: there is state, and its form is another. ``before`` is the stage that had it.
+    """Return True if the migration of a stage is used: there is state, and its form is another.
 
-    What a migration has made must not go through it once more. Where that version had one of the same name already, it is used
-    only for what no rule can convert: then it has been written anew, or what it gives does not fit.
+    ``before`` is the stage that had it. The result of a migration must not go through it once more. If that version already had a
+    migration of the same name, it is used only for what no rule can convert. Then it has been written anew, or its result does
+    not fit.
     """
     if before is None or before.layout is None or after.layout is None or not _another_form(before.layout, after.layout):
         return False

@@ -1,4 +1,4 @@
-"""What the state of each stage holds, as a run has last told it, for the manifest of a snapshot."""
+"""The sizes of each stage's state, as a run has last told them, for the manifest of a snapshot."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from pitstop.plan.model import Plan
 
 
 def state_sizes(plan: Plan, stages: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Stage -> {operators, rows, bytes} of its state; ``stages`` are those of a run's progress. What is not known is None."""
+    """Return stage -> {operators, rows, bytes} of its state; ``stages`` are those of a run's progress.
+
+    An unknown figure is None.
+    """
     sizes: dict[str, dict[str, Any]] = {}
     for number, slot in enumerate(plan.operators):
         seen = stages.get(slot.stage, {})

@@ -1,4 +1,4 @@
-"""Spark's types as it writes them (``array<struct<by:int,value:double>>``): their parts, and which hold all values of others."""
+"""Spark's types as it writes them (``array<struct<by:int,value:double>>``): their parts, and the wider ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
 
 
 def widens(old: str, new: str) -> bool:
-    """True if every value of the one type is a value of the other, also within arrays, maps and structs of the same fields."""
+    """Return True if every value of one type is a value of the other, also within arrays, maps and structs of the same fields."""
     if old == new or new in WIDER.get(old, ()):
         return True
     if new.startswith("decimal("):
@@ -35,13 +35,13 @@ def widens(old: str, new: str) -> bool:
 
 
 def fields_of(kind: str) -> list[tuple[str, str]]:
-    """(name, type) of the fields of a struct; none of any other type."""
+    """Return (name, type) of the fields of a struct; none of any other type."""
     name, parts = _opened(kind)
     return [_field(part) for part in parts] if name == "struct" else []
 
 
 def nameless(kind: str) -> str:
-    """The type without the names of fields, which are nothing to Spark in what it has kept."""
+    """Return the type without the names of fields, which do not matter to Spark in state that it has kept."""
     name, parts = _opened(kind)
     if not name:
         return kind
@@ -55,7 +55,7 @@ def _decimal(kind: str) -> tuple[int, int]:
 
 
 def _opened(kind: str) -> tuple[str, list[str]]:
-    """(``array``, ``map`` or ``struct``, what stands within its brackets), or nothing."""
+    """Return (``array``, ``map`` or ``struct``, the parts within its brackets), or nothing."""
     name, bracket, rest = kind.partition("<")
     if name not in ("array", "map", "struct") or not bracket or not rest.endswith(">"):
         return "", []
@@ -69,6 +69,9 @@ def _opened(kind: str) -> tuple[str, list[str]]:
 
 
 def _field(part: str) -> tuple[str, str]:
-    """(name, type) of a struct's field. Of a name with a colon the rest counts as its type, which only an equal one holds."""
+    """Return (name, type) of a struct's field.
+
+    If a name has a colon, its rest counts as the type, which only an equal one holds.
+    """
     name, _, kind = part.partition(":")
     return name, kind

@@ -1,6 +1,6 @@
-"""The named variables in which a user's own processor (transformWithState) keeps its state, and what Spark makes of other ones.
+"""The named variables of a user-defined processor (transformWithState), and Spark's treatment of changed ones.
 
-Spark finds a variable by its name, and what is in it by the place and type of each field. It converts nothing.
+Spark finds a variable by its name, and its content by the place and type of each field. It converts nothing.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from pitstop.model.layout import StateLayout
 from pitstop.plan.types import fields_of, nameless
 
 VARIABLES = "variables"
-"""The parameter of a layout that has them: role of the operator -> its variables. Plans of older releases have none."""
+"""The parameter of a layout with its variables: role of the operator -> its variables. Plans of older releases have none."""
 UNREAD = "unread"
-"""The parameter with why the variables of an operator are not known: role -> a clause."""
+"""The parameter with the reason why the variables of an operator are not known: role -> a clause."""
 
 
 @dataclass(frozen=True)
@@ -27,17 +27,17 @@ class Variable:
     kind: str
     """``value``, ``list`` or ``map``."""
     value: str
-    """Spark type of what it holds, as text."""
+    """The Spark type of its content, as text."""
     key: str | None = None
-    """Spark type of a map's keys."""
+    """The Spark type of a map's keys."""
     expires: bool = False
     """True if it has a time to live."""
     ttl_ms: int | None = None
-    """How long that is; None if it has none, or if it is not known."""
+    """The time to live in milliseconds; None if it has none, or if it is not known."""
 
     @property
     def words(self) -> str:
-        """What it is, for messages: ``a map of k int to v int``."""
+        """A description of the variable, for messages: ``a map of k int to v int``."""
         columns = _columns(self.value)
         held = f"a map of {_columns(self.key or '')} to {columns}" if self.kind == "map" else f"a {self.kind} of {columns}"
         return f"{held} with a time to live" if self.expires else held
@@ -47,23 +47,23 @@ class Variable:
 
 
 def variables_of(layout: StateLayout, role: str) -> dict[str, Variable] | None:
-    """Name -> variable of one operator; None if they are not known."""
+    """Return name -> variable of one operator; None if they are not known."""
     noted = layout.parameters.get(VARIABLES, {}).get(role)
     return None if noted is None else {item["name"]: Variable(**item) for item in noted}
 
 
 def dropped_variables(old: StateLayout, new: StateLayout) -> tuple[str, ...]:
-    """Names of the variables whose state has no heir in the new version."""
+    """Return the names of the variables whose state has no heir in the new version."""
     return _only_in(old, new)
 
 
 def added_variables(old: StateLayout, new: StateLayout) -> tuple[str, ...]:
-    """Names of the variables that begin empty beside saved state."""
+    """Return the names of the variables that begin empty beside saved state."""
     return _only_in(new, old)
 
 
 def begins_empty(old: StateLayout, new: StateLayout) -> bool:
-    """True if there are saved variables, and the new version has none of them: nothing of the stage's state goes on."""
+    """Return True if there are saved variables, and the new version has none of them: nothing of the stage's state goes on."""
     pairs = _pairs(old, new)
     return (
         len(pairs) == len(new.accumulators)
@@ -73,12 +73,15 @@ def begins_empty(old: StateLayout, new: StateLayout) -> bool:
 
 
 def unread(layout: StateLayout) -> str | None:
-    """Why the variables of the stage are not known, as a clause; None if they are, or if it has none."""
+    """Return the reason why the variables of the stage are not known, as a clause; None if they are, or if it has none."""
     return next(iter(layout.parameters.get(UNREAD, {}).values()), None)
 
 
 def unlike(old: StateLayout, new: StateLayout) -> str | None:
-    """Why the state of a variable cannot be taken over, as a clause on the stage's name; None if all of it can."""
+    """Return the reason why the state of a variable cannot be taken over; None if all of it can.
+
+    The reason is a clause on the stage's name.
+    """
     for role, before, after in _pairs(old, new):
         for name in before.keys() & after.keys():
             why = _unlike(before[name], after[name])
@@ -89,7 +92,7 @@ def unlike(old: StateLayout, new: StateLayout) -> str | None:
 
 
 def differences(old: StateLayout, new: StateLayout) -> list[str]:
-    """The changes of variables that go on all the same, in words."""
+    """Return, in words, the changes of variables that go on all the same."""
     changes = []
     for _, before, after in _pairs(old, new):
         for name in sorted(before.keys() & after.keys()):
@@ -108,7 +111,7 @@ def _unlike(old: Variable, new: Variable) -> str | None:
 
 
 def _shuffled(old: str, new: str) -> bool:
-    """True if a field has gone to another place, where Spark would take the value of another one for it."""
+    """Return True if a field has gone to another place, where Spark would take the value of another one for it."""
     was, now = [name for name, _ in fields_of(old)], [name for name, _ in fields_of(new)]
     return any(name in now and now.index(name) != place for place, name in enumerate(was))
 
@@ -131,13 +134,13 @@ def _only_in(one: StateLayout, other: StateLayout) -> tuple[str, ...]:
 
 
 def _pairs(old: StateLayout, new: StateLayout) -> list[tuple[str, dict[str, Variable], dict[str, Variable]]]:
-    """(role, variables before, variables after) of the operators whose variables are known in both versions."""
+    """Return (role, variables before, variables after) of the operators whose variables are known in both versions."""
     pairs = ((role, variables_of(old, role), variables_of(new, role)) for role, _ in new.accumulators)
     return [(role, before, after) for role, before, after in pairs if before is not None and after is not None]
 
 
 def named(names: Iterable[str]) -> str:
-    """The variables, in words, with a verb behind: ``variable 'n' is``."""
+    """Return the variables, in words, with a verb behind: ``variable 'n' is``."""
     listed = [f"'{name}'" for name in names]
     return f"variable {listed[0]} is" if len(listed) == 1 else f"variables {', '.join(listed)} are"
 

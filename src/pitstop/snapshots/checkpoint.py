@@ -25,9 +25,9 @@ from pitstop.snapshots.files import LOCAL_FILES, Files, read_text, write_text
 
 FACTS = "pitstop.json"
 TABLES = "tables"
-"""The folder with the tables of hash joins as they were read last (table_copies): no part of a snapshot."""
+"""The folder with the tables of hash joins as they were last read (table_copies), which is no part of a snapshot."""
 WRITING = "writing"
-"""A file with the number of the epoch that sinks last began to get."""
+"""The file with the number of the epoch that sinks last began to get."""
 _AS_BEFORE = "unfinished"
 _VERSION = re.compile(r"\.?(\d+)(?:_[^.]*)?\.(?:changelog|zip|delta|snapshot)(?:\..+)?")
 
@@ -41,7 +41,7 @@ class OffsetLog:
 
     metadata: dict[str, Any]
     offsets: tuple[str | None, ...]
-    """Offset as JSON text of each source, in the query's order; None: has not begun."""
+    """The offset of each source as JSON text, in the query's order; None: it has not begun."""
 
     def text(self) -> str:
         lines = ["v1", _compact(self.metadata)]
@@ -57,46 +57,49 @@ class OffsetLog:
 
 @dataclass(frozen=True)
 class EpochOfBefore:
-    """An epoch that versions before have begun, so that sinks may have it."""
+    """An epoch that earlier versions have begun, so that sinks may have it."""
 
     epoch: int
     """Its number in this checkpoint."""
     known_as: tuple[tuple[str, int], ...]
     """Lineages and numbers under which it was begun: sinks know it by these."""
     digest: str | None = None
-    """By which sinks know what it reads (snapshots.epoch_digest); None: an older release has begun it."""
+    """The digest by which sinks know what it reads (snapshots.epoch_digest); None: an older release has begun it."""
 
 
 class Checkpoint:
-    """A checkpoint folder. Nothing is cached: another process may be writing it."""
+    """A checkpoint folder. Nothing is cached, because another process may be writing it."""
 
     def __init__(self, path: Path, files: Files = LOCAL_FILES) -> None:
         self.path, self.files = path, files
 
     def committed(self) -> int:
-        """The last committed epoch, -1 if there is none."""
+        """Return the last committed epoch, -1 if there is none."""
         return max(self._epochs("commits"), default=-1)
 
     def committed_at(self, epoch: int) -> float | None:
-        """When an epoch was committed, in seconds since the epoch; None if it was not, or is forgotten."""
+        """Return the time at which an epoch was committed, in seconds since the epoch; None if it was not, or is forgotten."""
         facts = self.files.facts(self.path / "commits" / str(epoch))
         return facts.modified if facts is not None else None
 
     def planned(self) -> int:
-        """The last planned epoch, -1 if there is none; one more than committed if it was cut off."""
+        """Return the last planned epoch, -1 if there is none; one more than committed if it was cut off."""
         return max(self._epochs("offsets"), default=-1)
 
     def planned_at(self, epoch: int) -> int:
-        """When an epoch was planned, in milliseconds since the epoch of Unix: its clock, also when it runs again."""
+        """Return the time at which an epoch was planned, in milliseconds since the Unix epoch.
+
+        It is the epoch's clock, also when it runs again.
+        """
         return int(self.offsets(epoch).metadata["batchTimestampMs"])
 
     def offsets(self, epoch: int) -> OffsetLog:
-        """What epoch ``epoch`` has read up to."""
+        """Return the offsets up to which epoch ``epoch`` has read."""
         path = self.path / "offsets" / str(epoch)
         return OffsetLog.parse(read_text(self.files, path), path)
 
     def offsets_by_source(self, epoch: int) -> dict[str, dict[str, str]]:
-        """Stage -> what reads it -> offset as JSON text, of the sources that have begun (see plan.model.SourceSlot)."""
+        """Return stage -> its reader -> offset as JSON text, for the sources that have begun (see plan.model.SourceSlot)."""
         slots = self.facts().get("sources", [])
         offsets = self.offsets(epoch).offsets
         if len(slots) != len(offsets):
@@ -111,20 +114,20 @@ class Checkpoint:
         self._write("offsets", epoch, log.text())
 
     def next_watermark(self, epoch: int) -> int:
-        """The watermark (ms) with which the epoch after ``epoch`` runs."""
+        """Return the watermark (ms) with which the epoch after ``epoch`` runs."""
         return int(self._commit(epoch).get("nextBatchWatermarkMs", 0))
 
     def write_commit(self, epoch: int, watermark_ms: int) -> None:
-        """Mark an epoch as done, the next one to run with this watermark."""
+        """Mark an epoch as done; the next one runs with this watermark."""
         existing = self._commit(epoch) if self.committed_at(epoch) is not None else {}
         text = _compact(existing | {"nextBatchWatermarkMs": watermark_ms})
         self._write("commits", epoch, f"v1\n{text}")
 
     def as_if_committed(self, epoch: int, folder: Path) -> Checkpoint:
-        """A view, in ``folder``, in which ``epoch`` is the only one and committed: its state is written, its commit is not yet.
+        """Return a view, in ``folder``, in which ``epoch`` is the only one and committed.
 
-        Spark's readers of state refuse an epoch without a commit. Of checkpoints on a local disk only: state that Spark is
-        writing is not copied, but seen through a symbolic link.
+        Its state is written, its commit is not yet. Spark's readers of state refuse an epoch without a commit. Works for
+        checkpoints on a local disk only: state that Spark is writing is not copied, but seen through a symbolic link.
         """
         self.files.remove(folder)
         view = Checkpoint(folder, self.files)
@@ -135,12 +138,12 @@ class Checkpoint:
         return view
 
     def rename_query(self) -> None:
-        """Give a copy a query id of its own: Spark ends a query in its process that bears the same one."""
+        """Give a copy its own query id: Spark ends a query in its process that bears the same one."""
         self.files.remove(self.path / ".metadata.crc")
         write_text(self.files, self.path / "metadata", json.dumps({"id": str(uuid.uuid4())}))
 
     def copy_logs(self, target: Path) -> None:
-        """Make ``target`` a checkpoint of these epochs without their state, of a query of its own, that knows how it is kept."""
+        """Make ``target`` a checkpoint of these epochs without their state, of another query, that knows how state is kept."""
         for folder in ("offsets", "commits"):
             for path in self.files.walk(self.path / folder):
                 self.files.copy(self.path / folder / path, target / folder / path)
@@ -161,9 +164,9 @@ class Checkpoint:
                 self._remove(folder, found)
 
     def take_back_last(self) -> None:
-        """Let the last committed epoch be one that is only planned, which the next run does again; its commit stays aside.
+        """Turn the last committed epoch into one that is only planned, which the next run does again; its commit is set aside.
 
-        Plans of later epochs are forgotten. It may be cut off and done again.
+        Plans of later epochs are forgotten. This may be cut off and done again.
         """
         epoch = self.committed()
         # First: Spark goes on with the last plan there is, and would leave out the epoch that has lost its commit.
@@ -174,7 +177,7 @@ class Checkpoint:
         self._remove("commits", epoch)
 
     def partitions(self) -> int:
-        """Shuffle partitions the checkpoint was written with."""
+        """Return the number of shuffle partitions with which the checkpoint was written."""
         conf = self.offsets(max(self.committed(), 0)).metadata.get("conf", {})
         return int(conf.get("spark.sql.shuffle.partitions", "200"))
 
@@ -183,7 +186,7 @@ class Checkpoint:
         return str(conf.get("spark.sql.streaming.stateStore.providerClass", ""))
 
     def facts(self) -> dict[str, Any]:
-        """What the runner wrote down about it: job, plan, lineage, rows of each stage."""
+        """Return the facts that the runner wrote down about it: job, plan, lineage, rows of each stage."""
         try:
             return dict(json.loads(read_text(self.files, self.path / FACTS)))
         except FileNotFoundError:
@@ -193,7 +196,7 @@ class Checkpoint:
         write_text(self.files, self.path / FACTS, json.dumps(facts))
 
     def begin_writing(self, epoch: int) -> None:
-        """Note that sinks begin to get an epoch, in no time: it outlives the process, not a power cut.
+        """Note, without delay, that sinks begin to get an epoch. The note outlives the process, not a power cut.
 
         A run that has lost its job, and does not know it yet, takes back nothing that its successor has noted.
         """
@@ -203,26 +206,26 @@ class Checkpoint:
             aside.replace(self.path / WRITING)
 
     def writing(self) -> int:
-        """The last epoch that sinks have begun to get, -1 if that is not known."""
+        """Return the last epoch that sinks have begun to get, -1 if that is not known."""
         try:
             return int(read_text(self.files, self.path / WRITING) or -1)
         except FileNotFoundError:
             return -1
 
     def epoch_of_before(self) -> EpochOfBefore | None:
-        """The epoch that is done first, as it was begun by another version."""
+        """Return the epoch that is done first, if another version has begun it."""
         found = self.facts().get(_AS_BEFORE)
         if not found:
             return None
         return EpochOfBefore(found["epoch"], tuple((name, number) for name, number in found["known_as"]), found.get("digest"))
 
     def begin_with(self, before: EpochOfBefore | None) -> None:
-        """Note it, or that there is none."""
+        """Note the epoch that another version has begun, or that there is none."""
         facts = {name: fact for name, fact in self.facts().items() if name != _AS_BEFORE}
         self.write_facts(facts | ({_AS_BEFORE: vars(before)} if before is not None else {}))
 
     def unfinished(self) -> dict[str, Any] | None:
-        """What a snapshot tells of an epoch that was planned and not committed, if sinks may have it (SnapshotManifest)."""
+        """Return a snapshot's facts about an epoch that was planned and not committed, if sinks may have it."""
         epoch, before = self.planned(), self.epoch_of_before()
         known_as = before.known_as if before is not None and before.epoch == epoch else ()
         if self.writing() == epoch:
@@ -237,7 +240,7 @@ class Checkpoint:
         }
 
     def relocate(self, target: Path) -> None:
-        """Let it be found at ``target``: Spark notes the absolute paths of some operators' schemas (transformWithState)."""
+        """Make it usable at ``target``: Spark notes the absolute paths of some operators' schemas (transformWithState)."""
         operators = self.files.names(self.path / "state")
         for path in (path for operator in operators for path in self._notes(operator)):
             version, text = read_text(self.files, path).split("\n", 1)
@@ -247,7 +250,7 @@ class Checkpoint:
             self._write(str(path.parent.relative_to(self.path)), int(path.name), f"{version}\n{_compact(metadata)}")
 
     def schema_files(self, operator: int) -> dict[str, list[str]]:
-        """Store -> paths of its schema, of an operator whose metadata tell them; of others nothing."""
+        """Return store -> paths of its schema, for an operator whose metadata tell them; nothing for others."""
         notes = list(self._notes(str(operator)))
         if not notes:
             return {}
@@ -255,7 +258,7 @@ class Checkpoint:
         return {store["storeName"]: store["stateSchemaFilePaths"] for store in stores}
 
     def files_of(self, epoch: int) -> list[Path]:
-        """Paths (relative) of all files that belong to the state as of a committed epoch.
+        """Return the relative paths of all files that belong to the state as of a committed epoch.
 
         State files have versions epoch + 1 and older; a log's hidden checksum follows its file.
         """
@@ -293,7 +296,7 @@ class Checkpoint:
             self.files.remove(self.path / folder / name)
 
     def _notes(self, operator: str) -> Iterator[Path]:
-        """Metadata of an operator by epoch."""
+        """Yield the metadata of an operator by epoch."""
         folder = f"state/{operator}/_metadata/v2"
         return (self.path / folder / str(epoch) for epoch in sorted(self._epochs(folder)))
 
@@ -303,7 +306,7 @@ def _compact(value: dict[str, Any]) -> str:
 
 
 def _moved(path: str, target: Path) -> str:
-    """A path below some checkpoint's ``state`` folder as it is below that of ``target``."""
+    """Return a path below some checkpoint's ``state`` folder as it is below that of ``target``."""
     parts = Path(path).parts
     state = len(parts) - 1 - parts[::-1].index("_stateSchema") - 2
     return f"file:{target.absolute().joinpath(*parts[state:])}"

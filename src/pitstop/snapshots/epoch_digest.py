@@ -1,4 +1,4 @@
-"""The digest of an epoch: of all that decides which rows it has, beside the state it begins with.
+"""The digest of an epoch: of everything that decides its rows, beside the state it begins with.
 
 Sinks keep it beside an epoch's number. The same number with another digest is another epoch: the checkpoint was put back from an
 older copy, or two checkpoints go on from one copy. An epoch that is planned keeps its digest however often it is run.
@@ -21,7 +21,7 @@ _COMPACT = ".compact"
 
 
 def digest_of(checkpoint: Checkpoint, epoch: int) -> str | None:
-    """SHA-256, in hex, of where a planned epoch begins and ends in each source, and of its watermark.
+    """Return the SHA-256, in hex, of a planned epoch's begin and end in each source, and of its watermark.
 
     None if an older release has begun the epoch, which keeps the name that sinks know it by.
     """
@@ -48,14 +48,17 @@ class EpochDigests:
         self._last: tuple[int, str | None] = (-1, None)
 
     def of(self, epoch: int) -> str | None:
-        """As :func:`digest_of`."""
+        """Return the digest of an epoch, as :func:`digest_of`."""
         if self._last[0] != epoch:
             self._last = (epoch, digest_of(self._checkpoint, epoch))
         return self._last[1]
 
 
 def _file_parts(start: tuple[str | None, ...], end: tuple[str | None, ...]) -> Iterator[tuple[int, int]]:
-    """Of each source, the last part of its log of files before the epoch, and the last one in it; the same if it has no log."""
+    """Yield, for each source, the last parts of its log of files before the epoch and in it.
+
+    They are equal if it has no log.
+    """
     for number, offset in enumerate(end):
         before = _part(start[number]) if number < len(start) else None
         last = _part(offset)
@@ -69,7 +72,7 @@ def _part(offset: str | None) -> int | None:
 
 
 def _named_files(checkpoint: Checkpoint, source: int, before: int, last: int) -> Iterator[str]:
-    """The entries of a source's log with numbers after ``before``, up to ``last``."""
+    """Yield the entries of a source's log with numbers after ``before``, up to ``last``."""
     if last <= before:
         return
     slots: list[list[Any]] = checkpoint.facts()["plan"]["source_slots"]

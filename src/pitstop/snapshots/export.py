@@ -32,8 +32,8 @@ def export_checkpoint(
 ) -> SnapshotRecord:
     """Export the last committed epoch of a checkpoint that may be in use, as snapshot ``name`` in the folder ``target``.
 
-    ``at_rest``: it is not in use, so that an epoch that is not committed will not be.
-    The folder appears whole or not at all; one that is there already is replaced. Raises SnapshotError if no epoch is committed.
+    ``at_rest``: it is not in use, so an epoch that is not committed will not be. The folder appears whole or not at all; one that
+    is there already is replaced. Raises SnapshotError if no epoch is committed.
     """
     temporary = target.with_name(f".{target.name}.{os.getpid()}.{time.monotonic_ns()}.tmp")
     try:
@@ -55,7 +55,7 @@ def copy_checkpoint(checkpoint: Checkpoint, folder: Path, name: str) -> Snapshot
 
 
 def link_checkpoint(checkpoint: Checkpoint, target: Path) -> None:
-    """Make ``target`` what a run that died at this moment would leave: the last committed epoch, and the one planned behind it.
+    """Make ``target`` the checkpoint that a run dying now would leave: the last committed epoch, and the one planned behind it.
 
     SnapshotError if the checkpoint keeps changing while it is copied.
     """
@@ -83,12 +83,12 @@ def link_checkpoint(checkpoint: Checkpoint, target: Path) -> None:
 
 
 def _unfinished(path: Path) -> bool:
-    """True of what is written of a table at this moment (table_copies)."""
+    """Return True if the file belongs to a table that is being written now (table_copies)."""
     return any(part.startswith(".") for part in path.parts[:2])
 
 
 def record_of(manifest: SnapshotManifest, folder: Path) -> SnapshotRecord:
-    """What the registry says of a snapshot."""
+    """Return the registry's record of a snapshot."""
     return SnapshotRecord(
         name=manifest.name,
         job_id=manifest.job_id,
@@ -103,7 +103,7 @@ def record_of(manifest: SnapshotManifest, folder: Path) -> SnapshotRecord:
 def export_suspended(
     job: Job, data: DataFolder, name: str, sizes: dict[str, dict[str, Any]], files: Files = LOCAL_FILES
 ) -> SnapshotRecord:
-    """Export the last good state of a job that is not running (jet.md SN9); ``sizes``: what each stage's held, if it is known."""
+    """Export the last good state of a suspended job (jet.md SN9); ``sizes`` are the sizes of each stage's state, if known."""
     lineage = job.saved.lineage
     if lineage is None:
         raise SnapshotError(f"Job '{job.display_name}' has no saved state yet: nothing to export.")
@@ -163,9 +163,10 @@ def restore_files(folder: Path, manifest: SnapshotManifest, target: Path, files:
 
 
 def lay_view(folder: Path, manifest: SnapshotManifest, target: Path, files: Files = LOCAL_FILES) -> None:
-    """Copies of all files of a snapshot below ``target``, where Spark finds all state whatever became of what was saved.
+    """Copy all files of a snapshot below ``target``.
 
-    Some operators' metadata tell the absolute path of the checkpoint that was exported.
+    Spark finds all state there, whatever became of the checkpoint that was saved. Some operators' metadata hold the absolute path
+    of the checkpoint that was exported.
     """
     files.remove(target)
     for path, _ in manifests.files_of(folder, manifest):

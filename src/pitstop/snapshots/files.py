@@ -1,7 +1,7 @@
-"""Where checkpoints and snapshots are kept, as few operations on files: a local disk now.
+"""The place of checkpoints and snapshots, as few operations on files: a local disk now.
 
-Spark itself opens the checkpoint that a query runs on, by a path that its own file systems understand. What goes through this
-port is all that is done beside Spark: reading and writing logs and manifests, copying, comparing, removing.
+Spark itself opens the checkpoint that a query runs on, by a path that its own file systems understand. All that is done beside
+Spark goes through this port: reading and writing logs and manifests, copying, comparing, removing.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ class FileFacts:
 
     bytes: int
     modified: float
-    """Seconds since the epoch."""
+    """The time of the last change, in seconds since the epoch."""
 
 
 class Files(Protocol):
     """Files by absolute paths. Folders come into being with the first file in them. Others may change files at any time."""
 
     def open(self, path: Path) -> BufferedIOBase:
-        """Read a file; FileNotFoundError if it is not there."""
+        """Open a file for reading; FileNotFoundError if it is not there."""
         ...
 
     def write(self, path: Path, content: bytes) -> None:
-        """Make or replace a file, which appears whole or not at all. What it was copied from or to keeps its content."""
+        """Make or replace a file, which appears whole or not at all. Files that it was copied from or to keep their content."""
         ...
 
     def names(self, folder: Path) -> list[str]:
-        """Names of the files and folders right in a folder; none if it is not there."""
+        """Return the names of the files and folders right in a folder; none if it is not there."""
         ...
 
     def walk(self, folder: Path) -> list[Path]:
-        """All files below a folder, as paths from it, sorted; none if it is not there."""
+        """Return all files below a folder, as paths from it, sorted; none if it is not there."""
         ...
 
     def facts(self, path: Path) -> FileFacts | None:
-        """None if there is no such file."""
+        """Return the facts about a file; None if there is no such file."""
         ...
 
     def copy(self, source: Path, target: Path) -> None:
@@ -64,7 +64,7 @@ class Files(Protocol):
     def publish(self, folder: Path, target: Path) -> None:
         """Put a finished folder in the place of ``target``, which is replaced if it is there.
 
-        Who looks meanwhile may find neither of them, but no file right in ``target`` (such as a manifest) that tells of others
+        A reader may meanwhile find neither of them, but no file right in ``target`` (such as a manifest) that tells of others
         which are not there.
         """
         ...
@@ -131,7 +131,7 @@ LOCAL_FILES = LocalFiles()
 
 
 def read_text(files: Files, path: Path) -> str:
-    """The text of a file; FileNotFoundError if it is not there."""
+    """Return the text of a file; FileNotFoundError if it is not there."""
     with files.open(path) as file:
         return file.read().decode()
 
@@ -142,6 +142,6 @@ def write_text(files: Files, path: Path, text: str) -> None:
 
 
 def checksum(files: Files, path: Path) -> str:
-    """SHA-256 of a file's content, in hex."""
+    """Return the SHA-256 of a file's content, in hex."""
     with files.open(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

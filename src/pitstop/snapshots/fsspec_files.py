@@ -1,4 +1,4 @@
-"""Files in whatever fsspec reaches: object stores, HDFS, memory."""
+"""Files in any file system that fsspec reaches: object stores, HDFS, memory."""
 
 from __future__ import annotations
 

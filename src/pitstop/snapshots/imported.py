@@ -15,7 +15,7 @@ from pitstop.snapshots.files import LOCAL_FILES, Files
 
 
 def imported_folder(folder: Path, stage: str) -> Path:
-    """Where the imported rows of a stage stand in a snapshot's folder."""
+    """Return the place of a stage's imported rows in a snapshot's folder."""
     return folder / manifests.IMPORTED / stage
 
 
@@ -30,7 +30,7 @@ def with_imported(
 ) -> SnapshotRecord:
     """Make snapshot ``name``: all of another one, with the rows that ``write`` puts into a new folder as the state of ``stage``.
 
-    ``write`` returns how many rows. The registry is to be told of it: ``name`` may be the same one.
+    ``write`` returns the number of rows. The caller must tell the registry: ``name`` may be the same one.
     """
     target = data.new_snapshot(name)
     temporary = target.with_name(f".{target.name}.{time.monotonic_ns()}.tmp")

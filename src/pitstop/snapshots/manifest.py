@@ -23,7 +23,7 @@ _FIELDS = frozenset(field.name for field in dataclasses.fields(SnapshotManifest)
 
 
 def read(path: Path | str, files: Files = LOCAL_FILES) -> SnapshotManifest:
-    """The manifest of the snapshot in a folder; SnapshotError if it is missing or unreadable."""
+    """Return the manifest of the snapshot in a folder; SnapshotError if it is missing or unreadable."""
     folder = Path(path)
     try:
         with files.open(folder / MANIFEST) as file:
@@ -40,7 +40,7 @@ def write(folder: Path, manifest: SnapshotManifest, files: Files = LOCAL_FILES) 
 
 
 def _parsed(content: bytes, name: str) -> dict[str, Any]:
-    """The fields of a manifest; SnapshotError if it is not as it was written, ValueError if it is none."""
+    """Return the fields of a manifest; SnapshotError if it is not as it was written, ValueError if it is none."""
     try:
         fields, sealed = unseal(content)
     except SealError:
@@ -52,12 +52,12 @@ def _parsed(content: bytes, name: str) -> dict[str, Any]:
 
 
 def described(files: Files, folder: Path, paths: Iterable[Path]) -> tuple[SnapshotFile, ...]:
-    """What a manifest says of files, given as paths from a folder; FileNotFoundError if one is gone."""
+    """Return a manifest's facts about files, given as paths from a folder; FileNotFoundError if one is gone."""
     return tuple(_described(files, folder, path) for path in paths)
 
 
 def files_of(folder: Path, manifest: SnapshotManifest) -> list[tuple[Path, SnapshotFile]]:
-    """Every file of a snapshot, with what the manifest says of it."""
+    """Return every file of a snapshot, with the manifest's facts about it."""
     found = [(folder / FILES / file.path, file) for file in manifest.files]
     return found + [(folder / IMPORTED / file.path, file) for files in manifest.imported.values() for file in files]
 

@@ -16,13 +16,13 @@ class SealError(ValueError):
 
 
 def seal(fields: dict[str, Any]) -> bytes:
-    """The text of some fields, with a checksum before them."""
+    """Return the text of some fields, with a checksum before them."""
     rest = json.dumps(fields, indent=1).encode().removeprefix(b"{\n")
     return _BEFORE + _digest(_BEFORE, _AFTER + rest) + _AFTER + rest
 
 
 def unseal(content: bytes) -> tuple[dict[str, Any], bool]:
-    """The fields of a text, and whether it begins with a checksum.
+    """Return the fields of a text, and True if it begins with a checksum.
 
     SealError if it does not match that, ValueError if it is no text of fields.
     """

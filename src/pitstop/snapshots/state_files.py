@@ -1,7 +1,7 @@
-"""The files that an epoch leaves in the folder of each store of state: an epoch without one of them cannot be gone on with.
+"""The files that an epoch leaves in the folder of each store of state. No run can go on from an epoch that lacks one of them.
 
 A store writes a file of version ``epoch + 1`` as its task of the epoch ends: ``.delta`` (in memory), ``.changelog`` or ``.zip``
-(RocksDB). Operators name their stores, and how many partitions each has, in ``state/<operator>/_metadata``.
+(RocksDB). Operators name their stores, and the number of partitions of each, in ``state/<operator>/_metadata``.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _DEFAULT = "default"
 _VERSION = re.compile(r"(\d+)(?:_[^.]*)?\.(?:delta|snapshot|changelog|zip)")
 
 _Written = tuple[Path, str, float]
-"""Folder, name and time of a file: one that is written again is another one."""
+"""The folder, name and time of a file: one that is written again is another one."""
 
 
 class StateFiles:
-    """Looks in a checkpoint for the state of its epochs, by names and ages: as many folders as there are stores."""
+    """A search of a checkpoint for the state of its epochs, by names and ages: in as many folders as there are stores."""
 
     def __init__(self, checkpoint: Checkpoint, operators: int) -> None:
-        """``operators``: how many operators with state the query has."""
+        """Create it; ``operators`` is the number of the query's operators with state."""
         self._checkpoint, self._operators = checkpoint, operators
         self._folders: tuple[Path, ...] | None = None
         self._first: int | None = None
@@ -34,7 +34,7 @@ class StateFiles:
         """Files of state that the first epoch has found."""
 
     def begins(self, epoch: int) -> None:
-        """Call this before the rows of an epoch are read: what a run before has left of its state is none of this one's.
+        """Call this before the rows of an epoch are read: state of it that an earlier run has left does not count.
 
         Only the first epoch of a query can have been begun before. Spark commits no epoch that this query has not computed.
         """
@@ -44,7 +44,7 @@ class StateFiles:
             self._leftovers = frozenset(written for folder in folders for written in self._written(folder, epoch + 1))
 
     def missing(self, epoch: int) -> tuple[Path, ...]:
-        """Return the folders, below the checkpoint, in which the state of an epoch is not, or not since it began."""
+        """Return the folders, below the checkpoint, that lack the state of an epoch, or have none written since it began."""
         if self._folders is None:
             named = {number: tuple(self._store_folders(number)) for number in range(self._operators)}
             unnamed = tuple(Path("state", str(number)) for number, folders in named.items() if not folders)
@@ -59,7 +59,7 @@ class StateFiles:
         return _store_folders(self._checkpoint.files, self._checkpoint.path, operator)
 
     def _written(self, folder: Path, version: int) -> Iterator[_Written]:
-        """The files of a version in a store's folder."""
+        """Yield the files of a version in a store's folder."""
         for name in self._names(folder, version):
             facts = self._checkpoint.files.facts(self._checkpoint.path / folder / name)
             yield folder, name, facts.modified if facts is not None else 0.0
@@ -69,7 +69,7 @@ class StateFiles:
 
 
 def _store_folders(files: Files, path: Path, operator: int) -> Iterator[Path]:
-    """The folders of an operator's stores, one for each partition; none before its first epoch."""
+    """Yield the folders of an operator's stores, one for each partition; none before its first epoch."""
     for store in _stores(files, path / "state" / str(operator) / "_metadata"):
         for partition in range(int(store["numPartitions"])):
             folder = Path("state", str(operator), str(partition))

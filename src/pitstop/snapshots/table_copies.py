@@ -19,7 +19,7 @@ from pitstop.snapshots.checkpoint import TABLES
 from pitstop.snapshots.files import LOCAL_FILES, read_text, write_text
 
 FACTS = "_pitstop.json"
-"""Beside the rows of a copy; Spark passes over names that begin so."""
+"""The file of facts beside the rows of a copy. Spark skips names that begin so."""
 IN_USE = "in-use.json"
 
 
@@ -35,12 +35,12 @@ class TableCopy:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What was noted of the reading: its schema, and how many files the table had."""
+        """The facts that were noted of the reading: its schema, and the number of the table's files."""
         return dict(json.loads(read_text(LOCAL_FILES, self.folder / FACTS)))
 
     @property
     def read_at(self) -> float:
-        """When it was read, in seconds since the epoch."""
+        """The time of the reading, in seconds since the epoch."""
         return (self.folder / FACTS).stat().st_mtime
 
     @property
@@ -62,24 +62,24 @@ class TableCopies:
         return sorted(numbered, key=lambda copy: copy.number)
 
     def in_use(self) -> dict[str, int]:
-        """Stage -> the number of the copy that epochs are joined with."""
+        """Return stage -> the number of the copy with which epochs are joined."""
         try:
             return dict(json.loads(read_text(LOCAL_FILES, self._root / IN_USE)))
         except FileNotFoundError:
             return {}
 
     def use(self, numbers: Mapping[str, int]) -> None:
-        """Note which copies epochs are joined with from now on."""
+        """Note the copies with which epochs are joined from now on."""
         if numbers != self.in_use():
             write_text(LOCAL_FILES, self._root / IN_USE, json.dumps(dict(numbers)))
 
     def last(self, stage: str) -> TableCopy | None:
-        """Return the copy that epochs were joined with last; else the newest; None if there is none."""
+        """Return the copy with which epochs were joined last; else the newest; None if there is none."""
         copies, number = self.of(stage), self.in_use().get(stage)
         return next((copy for copy in copies if copy.number == number), copies[-1] if copies else None)
 
     def begin(self, stage: str) -> TableCopy:
-        """Return a place for the rows of the next reading, which :meth:`publish` makes a copy. What a crash has left goes."""
+        """Return a place for the rows of the next reading, which :meth:`publish` makes a copy. Remains of a crash are removed."""
         folder = self._folder(stage)
         for left in folder.glob(".*"):
             shutil.rmtree(left, ignore_errors=True)

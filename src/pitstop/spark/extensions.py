@@ -22,7 +22,7 @@ K = TypeVar("K")
 
 
 def find_kind(node: Node, described: Source | Sink, group: str, own: str, wanted: type[K]) -> K:
-    """The record, of class ``wanted``, of the kind that a node's source or sink names.
+    """Return the record, of class ``wanted``, of the kind that a node's source or sink names.
 
     ``own`` is the package of Pitstop's own kinds. PipelineError if nobody provides the kind, several packages claim it, or the
     one that does cannot be loaded or provides something else.
@@ -39,7 +39,10 @@ def find_kind(node: Node, described: Source | Sink, group: str, own: str, wanted
 
 @functools.cache
 def _find(kind: str, home: str, group: str, own: str) -> object:
-    """A kind's record. LookupError with a clause if there is none; next time it is looked for again, an artifact may bring it."""
+    """Return a kind's record. LookupError with a clause if there is none.
+
+    The next call then looks again, as an artifact may bring it.
+    """
     provided = tuple(entry_points(group=group, name=kind))
     ours = _own(own, kind)
     claims = (["Pitstop itself"] if ours is not None else []) + [f"package '{_package(one)}'" for one in provided]
@@ -53,7 +56,7 @@ def _find(kind: str, home: str, group: str, own: str) -> object:
 
 
 def _own(package: str, kind: str) -> object:
-    """``KIND`` of the package's module of that name, None without one."""
+    """Return ``KIND`` of the package's module of that name; None if there is no such module."""
     module = f"{package}.{kind}"
     if not kind.isidentifier() or find_spec(module) is None:
         return None

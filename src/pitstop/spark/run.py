@@ -1,4 +1,4 @@
-"""One run of a job: its query started, looked at, and ended between two epochs."""
+"""One run of a job: its query is started, watched, and ended between two epochs."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from pitstop.spark.starting.head_start import HeadStart
 from pitstop.spark.starting.start_point import StartPoint
 
 COMMIT_SECONDS, LOOK_SECONDS = 2.0, 0.02
-"""How long after an epoch is written, and how often, it is looked for among what Spark tells of the query."""
+"""The time after an epoch is written during which its commit is looked for in Spark's progress, and the interval, in seconds."""
 REFRESH_STOP_SECONDS = 120.0
-"""How long to wait for the running epoch to end before the tables of hash joins are read anew."""
+"""The longest wait for the running epoch to end before the tables of hash joins are read anew, in seconds."""
 
 
 class Run:
-    """A run that has been started. Within it one query may take the place of another: see ``running``."""
+    """A run that has been started. Within it one query may replace another: see ``running``."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class Run:
         tables: HashJoinTables,
         holds: bool = True,
     ) -> None:
-        """A run whose first query has been started: see :meth:`start`."""
+        """Create a run whose first query has been started: see :meth:`start`."""
         self._job, self._environment, self._wake = job, environment, wake
         self.tracker = tracker
         self.running = running
@@ -72,10 +72,10 @@ class Run:
         head_start: HeadStart | None = None,
         holds: bool = True,
     ) -> Run:
-        """Start the job's query; returns once Spark has accepted it.
+        """Start the job's query; return once Spark has accepted it.
 
-        ``before`` is what the job's earlier runs had reached; ``wake`` is called when an epoch is done or the query has ended.
-        ``holds``: state that has far outgrown its memory lets no epoch begin.
+        ``before`` is the progress of the job's earlier runs. ``wake`` is called when an epoch is done or the query has ended.
+        ``holds``: state that has far outgrown its memory keeps epochs from beginning.
         """
         environment = dataclasses.replace(environment.by_options(job.config), lineage=point.lineage)
         path = environment.sources.admission
@@ -110,27 +110,27 @@ class Run:
 
     @property
     def outgrown(self) -> int | None:
-        """How many bytes of memory its state takes, if that is more than it may (option state_store=auto)."""
+        """The bytes of memory that the state takes, if that is more than it may (option state_store=auto)."""
         return self._memory.outgrown
 
     @property
     def holds_still(self) -> bool:
-        """True while no epoch begins, because there is no room in memory for what it would add."""
+        """True while no epoch begins because memory has no room for what it would add."""
         return self._memory.holds(self.running) and self.running.failure() is None
 
     def failure(self) -> PitstopError | None:
-        """Why the query ended by itself; None if it runs or was stopped."""
+        """Return the reason why the query ended by itself; None if it runs or was stopped."""
         return self.tracker.unaccounted or self.running.failure() or self._refresh.failure
 
     def look(self) -> Progress:
-        """What the job has reached by now, over all its runs."""
+        """Return the progress of the job so far, over all its runs."""
         self._sees_more()
         if self.tracker.first_epoch:
             self._memory.look(self.tracker.progress, self.running)
         return dataclasses.replace(self.tracker.progress, tables_away=self._tables.away)
 
     def stop(self, timeout: float) -> int:
-        """End between two epochs and note what each stage's state holds; returns the last committed epoch.
+        """End between two epochs and note what each stage's state holds; return the last committed epoch.
 
         EngineError if the running epoch does not end within ``timeout`` seconds.
         """
@@ -143,7 +143,7 @@ class Run:
         return epoch
 
     def stage_facts(self) -> dict[str, dict[str, Any]]:
-        """Stage -> {operators, rows, bytes} of its state, as last seen; for snapshots."""
+        """Return stage -> {operators, rows, bytes} of its state, as last seen; for snapshots."""
         return state_sizes(self._job.plan, self.look().stages)
 
     def _follow(self, query: RunningQuery) -> None:
@@ -158,7 +158,7 @@ class Run:
         self._check_rows()
 
     def _check_rows(self) -> None:
-        """Raise what the last look has told of rows that are not accounted for, if anybody wants to know."""
+        """Raise the last look's error about rows that are not accounted for, if anybody wants to know."""
         if self.tracker.unaccounted is not None:
             raise self.tracker.unaccounted
 
@@ -167,7 +167,7 @@ class Run:
         self._commits.set()
 
     def _await_commits(self) -> None:
-        """See each epoch soon after its commit, also the last one before a pause. Spark tells of it a moment later."""
+        """Notice each epoch soon after its commit, including the last one before a pause. Spark reports it a moment later."""
         while self._commits.wait():
             self._commits.clear()
             try:
@@ -179,7 +179,7 @@ class Run:
                 self._environment.log("DEBUG", "pitstop.engine", f"an epoch is not seen at once: {type(error).__name__}")
 
     def _sees_more(self) -> bool:
-        """Take up what the query has reached; True if it has finished an epoch since the last look."""
+        """Take note of the query's progress; return True if it has finished an epoch since the last look."""
         more = self.tracker.look(self.running.query)
         if more:
             stages = self.tracker.progress.stages
@@ -201,12 +201,12 @@ class Run:
         self._wake()
 
     def _until_refresh(self) -> float | None:
-        """Seconds until the tables of hash joins are read again; None: never."""
+        """Return the seconds until the tables of hash joins are read again; None: never."""
         times = [seconds for seconds in (refresh_seconds(self._job.pipeline), self._tables.due) if seconds is not None]
         return min(times, default=None)
 
     def _read_tables(self) -> Frames | None:
-        """The tables of hash joins as they are now; None, and a line of the log, if they cannot be read."""
+        """Return the tables of hash joins as they are now; None, with a line in the log, if they cannot be read."""
         self._environment.log("INFO", "pitstop.engine", "reading the tables of hash joins again")
         try:
             return self._tables.read()
@@ -216,9 +216,9 @@ class Run:
             return None
 
     def _start_again(self, tables: Frames) -> None:
-        """Have a new query, with these tables of hash joins, take the place of the one that runs.
+        """Replace the running query by a new one with these tables of hash joins.
 
-        That one goes on with the tables that it has if its epoch takes too long.
+        The running one goes on with its own tables if its epoch takes too long.
         """
         before = self.running
         if before.writer.closed:
@@ -241,7 +241,7 @@ class Run:
             self._follow(RunningQuery.start(job.spark, job.pipeline, environment, path, before, counted=counted, tables=tables))
 
     def _forget_tables(self) -> None:
-        """Forget the tables that were read, which no query has got; they are read again before long, also without a refresh."""
+        """Forget tables that were read and that no query uses. They are read again before long, also without a refresh."""
         self._tables.discard()
         self._tables.due = BEHIND_SECONDS
 

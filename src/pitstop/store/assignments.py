@@ -1,4 +1,4 @@
-"""Which member starts which run (control.ports.Assignments), in the store that they share."""
+"""The assignments of runs to the members that start them (control.ports.Assignments), in the store that they share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pitstop.store import schema
 from pitstop.store.database import Database, store_clock
 
 LOST_SECONDS = 24 * 3600.0
-"""A process that nobody has ended for so long was one of a machine that will not be back."""
+"""The seconds after which a process that nobody has ended counts as lost, with a machine that will not be back."""
 
 
 class SqlAssignments:
@@ -81,6 +81,6 @@ class SqlAssignments:
 
 
 def _is_current() -> Any:
-    """An assignment of the run that its job has."""
+    """Return the condition that an assignment is of its job's present run."""
     table, jobs = schema.assignments, schema.jobs
     return select(jobs.c.id).where((jobs.c.id == table.c.job_id) & (jobs.c.token == table.c.token) & jobs.c.active).exists()

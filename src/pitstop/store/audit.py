@@ -13,7 +13,7 @@ from pitstop.store.database import Database
 
 _TABLE = schema.audit
 _SELDOM = 100
-"""What is too old is removed at every so many entries."""
+"""The number of entries after which those that are too old are removed."""
 
 
 class SqlAudit:
@@ -39,5 +39,5 @@ class SqlAudit:
 
 
 def _door(word: str) -> Door:
-    """A later release may know more of them."""
+    """Return the door of a word; a later release may know more of them."""
     return Door(word) if word in set(Door) else Door.OTHER

@@ -1,4 +1,4 @@
-"""A copy of the store as it was at one moment, taken while others go on writing."""
+"""A copy of the store as it was at one moment, made while others go on writing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from pitstop.store.database import Database
 
 
 def handles_in(file: Path) -> list[RunHandle]:
-    """The handles of all runs in a store that may be of any release, and in use: it is only read. No file has none."""
+    """Return the handles of all runs in a store; none if the file is missing.
+
+    The store may be of any release, and in use: it is only read.
+    """
     if not file.exists():
         return []
     with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as store:
@@ -22,7 +25,7 @@ def handles_in(file: Path) -> list[RunHandle]:
 
 
 def copy_store(database: Database, meanwhile: Callable[[], None], target: Path) -> None:
-    """Write the store into a file, as it is while ``meanwhile`` runs: nobody writes it until that returns.
+    """Write the store into a file, as it is while ``meanwhile`` runs: nobody writes the store until that returns.
 
     Writers then go on: the copy is made from what SQLite keeps of that moment. UsageError for a store that is no file.
     """

@@ -27,12 +27,12 @@ class Database:
         self.engine, self.url, self.dialect = engine, url, dialect
         self._local = threading.local()
         self._place: object | None = None
-        """What the URL led to when the store was opened; None while it is being opened."""
+        """The place that the URL led to when the store was opened; None while it is being opened."""
         self._may_write: Callable[[Connection], None] = lambda _: None
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """Read; all statements within it see the store at one moment.
+        """Begin a read transaction: all statements within it see the store at one moment.
 
         Inside :meth:`write` of the same thread, they see what it has written so far.
         """
@@ -46,10 +46,10 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """A write transaction, for decisions. It waits for those before it, so none fails half-way for another one.
+        """Begin a write transaction, for decisions. It waits for those before it, so none fails half-way because of another.
 
-        Within another one of the same thread it is part of that one: both happen wholly or not at all, and if this
-        one raises, it alone is undone when the outer one goes on.
+        Within another one of the same thread it is part of that one: both happen wholly or not at all. If this one raises, it
+        alone is undone when the outer one goes on.
         """
         with self._write(self._begin_write) as connection:
             yield connection
@@ -60,7 +60,10 @@ class Database:
 
     @contextmanager
     def write_beside(self) -> Iterator[Connection]:
-        """As :meth:`write`, but beside other writers where the database can: it locks the rows that it relies on."""
+        """Begin a write transaction as :meth:`write`, but beside other writers where the database can.
+
+        It locks the rows that it relies on.
+        """
         with self._write(self.dialect.begin_write_beside) as connection:
             yield connection
 
@@ -85,20 +88,23 @@ class Database:
                 self._local.connection = None
 
     def fenced(self, may_write: Callable[[Connection], None]) -> Database:
-        """The same store for one who may lose the right to decide: each :meth:`write` begins with this, which raises then."""
+        """Return the store for a holder who may lose the right to decide.
+
+        Each :meth:`write` begins with ``may_write``, which raises once the right is lost.
+        """
         fenced = Database(self.engine, self.url, self.dialect)
         fenced._place, fenced._may_write = self._place, may_write
         return fenced
 
     @contextmanager
     def read_rows(self) -> Iterator[Cursor]:
-        """As :meth:`read`, for statements that go to the driver."""
+        """Begin a read transaction as :meth:`read`, for statements that go to the driver."""
         with self.read() as connection:
             yield self.dialect.cursor(connection)
 
     @contextmanager
     def write_rows(self) -> Iterator[Cursor]:
-        """As :meth:`write_beside`, for statements that go to the driver."""
+        """Begin a write transaction as :meth:`write_beside`, for statements that go to the driver."""
         with self.write_beside() as connection:
             yield self.dialect.cursor(connection)
 
@@ -108,7 +114,7 @@ class Database:
             self.dialect.give_back_space(connection)
 
     def wake(self) -> Wake | None:
-        """How processes that share the store wake one another through it; None if it is a file."""
+        """Return the means by which processes that share the store wake one another through it; None if it is a file."""
         return self.dialect.wake(self.engine, self.url)
 
     def close(self) -> None:
@@ -116,7 +122,7 @@ class Database:
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """What the database says becomes one sentence; broken rules of the schema stay for the caller to explain."""
+        """Turn the database's errors into one sentence; broken rules of the schema stay for the caller to explain."""
         self._check_place()
         try:
             yield
@@ -128,7 +134,7 @@ class Database:
             raise
 
     def settle(self) -> None:
-        """Note what has been opened: from now on the store is away if that is not in its place any more."""
+        """Note what has been opened. From now on the store is away if that is not in its place any more."""
         self._place = self.dialect.place(self.url)
 
     def _check_place(self) -> None:
@@ -163,12 +169,12 @@ def open_database(url: str) -> Database:
 
 
 def store_clock(database: Database, clock: Clock | None = None) -> Callable[[Connection], float]:
-    """The clock that leases go by: the store's own, which is the same for all hosts, or the one given, in tests."""
+    """Return the clock by which leases go: the store's own, which is the same for all hosts, or the one given, in tests."""
     return database.dialect.now if clock is None else lambda _: clock.now()
 
 
 def sqlite_url(path: Path) -> str:
-    """The URL of a SQLite store in a file."""
+    """Return the URL of a SQLite store in a file."""
     return f"sqlite:///{path.resolve()}"
 
 
@@ -176,7 +182,7 @@ _migrating = threading.Lock()
 
 
 def migrate(database: Database, revision: str = "head") -> None:
-    """Bring the schema up (or down) to a revision; nothing to do is quick. Safe in several processes at once."""
+    """Bring the schema up (or down) to a revision, quickly if there is nothing to do. Safe in several processes at once."""
     current = _revision(database)
     if revision == "head" and current == HEAD:
         return

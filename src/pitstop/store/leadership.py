@@ -1,6 +1,6 @@
-"""Which of the control planes of one store leads (control.ports.Leadership): by a lease, by the store's own clock.
+"""The lead among the control planes of one store (control.ports.Leadership): held by a lease, by the store's own clock.
 
-Who takes the lead and who decides both do so in a :meth:`Database.write`, which come one after another. So a decision of a leader
+Taking the lead and deciding both happen in a :meth:`Database.write`, and these come one after another. So a decision of a leader
 is either committed before another one takes over, or refused.
 """
 
@@ -58,7 +58,7 @@ class SqlLeadership:
             return int(connection.execute(select(_TABLE.c.ends)).scalar_one())
 
     def fence(self, epoch: int) -> Callable[[Connection], None]:
-        """Raises FencedError within a transaction if that lead is over."""
+        """Return a check that raises FencedError within a transaction if that lead is over."""
 
         def check(connection: Connection) -> None:
             row = _row(connection)

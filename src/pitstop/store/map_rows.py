@@ -1,7 +1,7 @@
 """Rows of maps and journals, inside a transaction of the caller.
 
-The statements go to the driver: a sink writes a hundred thousand rows a second here. They are such as SQLite and PostgreSQL
-both understand.
+The statements go to the driver, because a sink writes a hundred thousand rows a second here. SQLite and PostgreSQL both
+understand them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pitstop.store.dialects.ports import Cursor
 from pitstop.store.map_undo import OldEntry, keeping_old
 
 PURGE_BATCH = 1000
-"""Expired entries removed by one write, so that no put pays for a whole map that expires at once."""
+"""The number of expired entries removed by one write, so that no put pays for a whole map that expires at once."""
 
 _LOOKUP = 500
 _LIVE = "(expires IS NULL OR expires > ?)"
@@ -44,13 +44,13 @@ _FIND = f"SELECT {_COLUMNS} FROM maps WHERE name = ?"
 
 
 def find_map(cursor: Cursor, name: str) -> MapRow | None:
-    """The map, for whoever only reads it."""
+    """Return the map, for a caller that only reads it."""
     row = cursor.execute(_FIND, (name,)).fetchone()
     return MapRow(*row) if row else None
 
 
 def look_over(cursor: Cursor, now: float) -> Iterable[tuple[MapOverview, int]]:
-    """Each map by name, and how many of its entries have expired and are not yet purged."""
+    """Return each map by name, and the number of its entries that have expired and are not yet purged."""
     # Each part of a row is one look into an index, however many entries and events there are.
     oldest = "(SELECT MIN(sequence) FROM map_journal WHERE map_id = maps.id)"
     expired = "(SELECT COUNT(*) FROM map_entries WHERE map_id = maps.id AND expires <= ?)"
@@ -61,9 +61,9 @@ def look_over(cursor: Cursor, now: float) -> Iterable[tuple[MapOverview, int]]:
 
 
 def hold_map(cursor: Cursor, name: str) -> MapRow | None:
-    """The map, for whoever writes it: nobody else does until the transaction ends.
+    """Return the map, for a caller that writes it: nobody else writes it until the transaction ends.
 
-    So events get their numbers in the order in which they are committed, and who reads the journal up to ``newest`` misses none
+    So events get their numbers in the order in which they are committed. A reader of the journal up to ``newest`` misses none
     that is committed later.
     """
     row = cursor.execute(_FIND + cursor.for_update, (name,)).fetchone()
@@ -71,7 +71,10 @@ def hold_map(cursor: Cursor, name: str) -> MapRow | None:
 
 
 def ensure_map(cursor: Cursor, name: str) -> MapRow:
-    """As :func:`hold_map`; made with the usual settings if there is none. UsageError if its name cannot be one."""
+    """Return the map as :func:`hold_map`; make it with the usual settings if there is none.
+
+    UsageError if its name cannot be one.
+    """
     found = hold_map(cursor, name)
     if found is not None:
         return found
@@ -92,12 +95,12 @@ def drop_map(cursor: Cursor, found: MapRow) -> None:
 
 
 def trim(cursor: Cursor, map_id: int, newest: int, capacity: int) -> None:
-    """Drop the events that are too many: one range at the journal's old end."""
+    """Drop the events beyond the capacity: one range at the journal's old end."""
     cursor.execute("DELETE FROM map_journal WHERE map_id = ? AND sequence <= ?", (map_id, newest - capacity))
 
 
 class MapWriter:
-    """One write transaction's changes of one map: entries at once, their events and the counts with :meth:`finish`."""
+    """The changes of one map in one write transaction: entries at once, their events and the counts with :meth:`finish`."""
 
     def __init__(self, cursor: Cursor, found: MapRow, now: float) -> None:
         self._cursor = cursor
@@ -108,7 +111,7 @@ class MapWriter:
         self._events: list[Event] = []
 
     def expire(self, limit: int | None = PURGE_BATCH) -> int:
-        """Remove entries that have expired, oldest first, at most so many; returns how many."""
+        """Remove entries that have expired, oldest first, at most ``limit``; return their number."""
         sql = "SELECT key, value, expires FROM map_entries WHERE map_id = ? AND expires <= ? ORDER BY expires, key"
         limited, arguments = _limited(sql, [self._map.id, self._now], limit)
         return self._expire(self._cursor.execute(limited, arguments).fetchall())
@@ -120,9 +123,9 @@ class MapWriter:
         withdrawable: int | None = None,
         orders: Sequence[str] | None = None,
     ) -> int:
-        """Apply changes in order and return how many were older than their entries.
+        """Apply changes in order and return the number of those that were older than their entries.
 
-        ``update`` and ``orders`` as in MapStore, ``withdrawable`` as in model.job.Job.
+        ``update`` and ``orders`` are as in MapStore, ``withdrawable`` as in model.job.Job.
         """
         keys = {key for key, _ in changes}
         self._expire_all_of(keys)
@@ -146,7 +149,7 @@ class MapWriter:
         return older
 
     def put_back(self, old: Sequence[OldEntry]) -> int:
-        """Make entries what they were; returns how many that changes."""
+        """Make entries what they were; return the number of changed ones."""
         keys = {entry.key for entry in old}
         self._expire_all_of(keys)
         present = dict(self._select("key, value", keys, _LIVE))
@@ -160,7 +163,7 @@ class MapWriter:
         return len(changed)
 
     def clear(self) -> int:
-        """Remove all entries, in the order of their keys; returns how many there were."""
+        """Remove all entries, in the order of their keys; return their number."""
         self.expire(limit=None)
         count = self._stored
         # Only events that the journal can hold are made: a map may be much larger than memory.
@@ -193,7 +196,7 @@ class MapWriter:
         self._newest += len(events)
 
     def _expire_all_of(self, keys: set[str]) -> None:
-        """A key that is written anew must be seen to expire before."""
+        """Expire all of these keys that are due, because a key that is written anew must be seen to expire before."""
         if self.expire() == PURGE_BATCH:  # there may be more
             self._expire([due for due in self._select("key, value, expires", keys, "expires <= ?") if due])
 
@@ -213,7 +216,7 @@ class MapWriter:
         return rows
 
     def _write(self, stored: dict[str, Stored | None]) -> int:
-        """Store what changed; returns how many of the keys have an entry now."""
+        """Store what changed; return the number of the keys that have an entry now."""
         now, expires = self._now, None if self._map.ttl is None else self._now + self._map.ttl
         # In key order: neighbours share pages, which halves the time of large batches.
         puts, gone = [], []
@@ -256,7 +259,7 @@ def get_entry(cursor: Cursor, found: MapRow, key: str, now: float) -> Entry | No
 def scan_entries(
     cursor: Cursor, found: MapRow, low: str, high: str | None, after: str | None, limit: int | None, now: float
 ) -> Iterable[Entry]:
-    """Entries with ``low <= key < high`` (None: no end) and key > ``after``, ordered by key; at most ``limit`` of them."""
+    """Return entries with ``low <= key < high`` (None: no end) and key > ``after``, ordered by key; at most ``limit`` of them."""
     # One lower bound: of two, SQLite goes by the first, and a page deep in the map would read all pages before it.
     beyond, bound = (">", after) if after is not None and after >= low else (">=", low)
     sql = (
@@ -270,7 +273,7 @@ def scan_entries(
 
 
 def count_expired(cursor: Cursor, found: MapRow, now: float) -> int:
-    """Entries that have expired and are not yet purged."""
+    """Return the number of entries that have expired and are not yet purged."""
     sql = "SELECT COUNT(*) FROM map_entries WHERE map_id = ? AND expires <= ?"
     return int(cursor.execute(sql, (found.id, now)).fetchone()[0])
 
@@ -300,7 +303,7 @@ def read_events(cursor: Cursor, found: MapRow, after: int, limit: int) -> tuple[
 
 
 def mark_epoch(cursor: Cursor, name: str, map_id: int, epoch: EpochId) -> bool:
-    """Mark the epoch as written; False if it, or a later one, already is, under any of its names (EpochId.is_in)."""
+    """Mark the epoch as written; return False if it, or a later one, already is, under any of its names (EpochId.is_in)."""
     for lineage, _ in epoch.names:
         row = cursor.execute(
             "SELECT epoch, digest FROM sink_epochs WHERE lineage = ? AND sink = ? AND map_id = ?", (lineage, epoch.sink, map_id)
@@ -316,7 +319,7 @@ def mark_epoch(cursor: Cursor, name: str, map_id: int, epoch: EpochId) -> bool:
 
 
 def check_fence(cursor: Cursor, fence: Fence) -> int | None:
-    """FencedError if the job has a newer run. A job that the store does not know has none.
+    """Raise FencedError if the job has a newer run. A job that the store does not know has none.
 
     Returns the update whose version's writes may have to be withdrawn, if there is one.
     """

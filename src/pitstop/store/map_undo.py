@@ -1,4 +1,4 @@
-"""What entries of maps were before the new version of an update wrote them, kept as long as it may be gone back from."""
+"""The old values of map entries that the new version of an update has written, kept as long as the job may go back."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from typing import Any
 from pitstop.store.dialects.ports import Cursor
 
 BATCH = 1000
-"""Entries put back, or forgotten, by one transaction: writers of other maps wait no longer than for that."""
+"""The number of entries that one transaction puts back, or forgets: writers of other maps wait no longer than for that."""
 
 _LOOKUP = 500
 _UNTOUCHED = "COALESCE(e.version, 0) = COALESCE(u.left_version, 0) AND COALESCE(e.updated, 0) = COALESCE(u.left_updated, 0)"
-"""The entry is as the version has left it. An entry that is not there counts as version 0."""
+"""The condition that an entry is as the version has left it. A missing entry counts as version 0."""
 _CHANGED = (
     "NOT (COALESCE(u.version, 0) = COALESCE(u.left_version, 0) AND COALESCE(u.updated, 0) = COALESCE(u.left_updated, 0) "
     "AND COALESCE(u.value, '') = COALESCE(e.value, ''))"
 )
-"""The version has changed it: what it wrote was not older than the entry."""
+"""The condition that the version has changed an entry: what it wrote was not older than the entry."""
 _WITH_ENTRY = "map_undo u LEFT JOIN map_entries e ON e.map_id = u.map_id AND e.key = u.key"
 
 
 @dataclass(frozen=True)
 class OldEntry:
-    """An entry as it was; without a value: there was none."""
+    """An entry as it was. Without a value there was none."""
 
     key: str
     value: str | None
@@ -41,13 +41,13 @@ class OldEntry:
         return (self.key, self.value, self.created, self.updated, self.expires, self.version, self.ordering)
 
     def removed(self) -> OldEntry:
-        """Its time has run out since."""
+        """Return it as an entry that was not there, because its time has run out since."""
         return dataclasses.replace(self, value=None)
 
 
 @contextmanager
 def keeping_old(cursor: Cursor, map_id: int, operation: int | None, keys: Set[str]) -> Iterator[None]:
-    """Keep what these entries are before they are changed within it; nothing is kept without an operation."""
+    """Keep the old values of these entries before they are changed within it; nothing is kept without an operation."""
     if operation is None:
         yield
         return
@@ -93,9 +93,9 @@ def _note_left(cursor: Cursor, map_id: int, operation: int, keys: list[str]) -> 
 
 
 def take_old(cursor: Cursor, operation: int) -> tuple[str, list[OldEntry]] | None:
-    """Some of what an update's version has changed in one map, kept no longer: the map's name, and what is to be put back.
+    """Take some of the old values of one map that an update's version has changed, which are then kept no longer.
 
-    None if nothing is left.
+    Returns the map's name and the values to put back; None if nothing is left.
     """
     first = cursor.execute("SELECT MIN(map_id) FROM map_undo WHERE operation = ?", (operation,)).fetchone()[0]
     if first is None:
@@ -119,7 +119,7 @@ def take_old(cursor: Cursor, operation: int) -> tuple[str, list[OldEntry]] | Non
 
 
 def forget_some(cursor: Cursor) -> bool:
-    """Drop old values of an update that no job may go back from; True if there may be more."""
+    """Drop old values of an update to which no job may go back; return True if there may be more."""
     row = cursor.execute(
         "SELECT operation, map_id, key FROM map_undo WHERE operation NOT IN "
         "(SELECT withdrawable FROM jobs WHERE withdrawable IS NOT NULL) LIMIT 1"

@@ -140,7 +140,7 @@ class SqlMapStore:
         return JournalSlice(events, lost(max(0, after), bounds.oldest), bounds)
 
     def _purge_if_due(self, name: str) -> None:
-        """Whoever looks at the journal finds in it what has expired by now."""
+        """Remove expired entries, if there are any, so that a reader of the journal finds them there."""
         with self._database.read_rows() as cursor:
             found = rows.find_map(cursor, name)
             due = found is not None and rows.some_expired(cursor, found, self._now())
@@ -148,7 +148,7 @@ class SqlMapStore:
             self.purge_expired(name)
 
     def purge_expired(self, name: str) -> int:
-        """Remove entries that have expired, each with its journal event; returns how many. A thousand a transaction."""
+        """Remove entries that have expired, a thousand in a transaction, each with its journal event; return their number."""
         total = 0
         while True:
             with self._database.write_rows() as cursor:
@@ -221,5 +221,5 @@ class SqlMapStore:
 
 
 def open_map_store(url: str) -> SqlMapStore:
-    """A map store of its own connection, for worker processes."""
+    """Return a map store with its own connection, for worker processes."""
     return SqlMapStore(open_database(url))

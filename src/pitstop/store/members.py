@@ -1,6 +1,6 @@
 """The members of a cluster, in the store that they share (control.ports.Membership).
 
-Whether a heart still beats is judged by the store's own clock alone: the clocks of the members' machines may differ.
+The store's own clock alone decides if a heart still beats: the clocks of the members' machines may differ.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pitstop.store import schema
 from pitstop.store.database import Database, store_clock
 
 SILENT_SECONDS = 4.0
-"""A member that has not told anything for so long counts as dead."""
+"""The seconds of silence after which a member counts as dead."""
 
 
 class SqlMembers:

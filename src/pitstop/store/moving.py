@@ -1,4 +1,4 @@
-"""Paths of a data folder that the store has noted, when the folder is at another place now."""
+"""Paths of a data folder that the store has noted, for when the folder has moved."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pitstop.store import schema
 from pitstop.store.database import Database
 
 _NAMES = frozenset({"artifact", "dependencies", "path"})
-"""How records call paths of the data folder: of a job's code, of its packages, of a snapshot. No other path is touched, also no
-argument of a job that leads into the folder."""
+"""The names in records of paths in the data folder: of a job's code, of its packages, of a snapshot. No other path is touched,
+not even an argument of a job that leads into the folder."""
 _RECORDS: tuple[Column[Any], ...] = (
     schema.jobs.c.body,
     schema.job_versions.c.body,
@@ -23,11 +23,11 @@ _RECORDS: tuple[Column[Any], ...] = (
     schema.observations.c.payload,
 )
 _GONE = "restored/0/0"
-"""The handle of a process of a boot that no machine has had (launchers.processes)."""
+"""The handle of a process in a boot that no machine has had (launchers.processes)."""
 
 
 def noted_place(database: Database) -> str | None:
-    """The folder that the newest job says its artifact is in; None if the store knows of no artifact."""
+    """Return the folder in which the newest job says its artifact is; None if the store knows of no artifact."""
     table = schema.jobs
     with database.read() as connection:
         for body in connection.execute(select(table.c.body).order_by(table.c.submission_time.desc())).scalars():
@@ -38,7 +38,7 @@ def noted_place(database: Database) -> str | None:
 
 
 def move_paths(database: Database, before: str, after: str) -> None:
-    """Let all paths below one folder be those below another one, in one transaction."""
+    """Replace one folder by another in all paths below it, in one transaction."""
     with database.write() as connection:
         for column in _RECORDS:
             table = column.table
@@ -55,15 +55,15 @@ def move_paths(database: Database, before: str, after: str) -> None:
 
 
 def run_handles(database: Database) -> list[RunHandle]:
-    """The handles of all runs that have ever claimed a job which is still there."""
+    """Return the handles of all runs that have ever claimed a job which still exists."""
     with database.read() as connection:
         return [RunHandle(handle) for handle in connection.execute(select(schema.leases.c.handle)).scalars()]
 
 
 def forget_processes(database: Database) -> None:
-    """Let no process be known that runs anything: the store was put back from a copy, and those of the original may be there.
+    """Forget all processes that run anything. To the control plane each run has then died.
 
-    Each run has died, as far as the control plane can see.
+    The store was put back from a copy, and the processes of the original may still run.
     """
     with database.write() as connection:
         connection.execute(update(schema.leases).values(handle=_GONE, expires=0.0))

@@ -1,6 +1,6 @@
-"""Many jobs at once, for those who ask all the time. What has not changed is not read into values again.
+"""Many jobs at once, for callers that ask all the time. Rows that have not changed are not turned into values again.
 
-The statements go to the driver. They are such as SQLite and PostgreSQL both understand.
+The statements go to the driver. SQLite and PostgreSQL both understand them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pitstop.store.dialects.ports import Cursor
 from pitstop.store.records import job_of, progress_of, readable, source_of
 
 MOST_KEPT = 10_000
-"""Values kept of each kind."""
+"""The number of values kept of each kind."""
 _AT_ONCE = 500
 _ROWS = "SELECT jobs.id, jobs.body, job_progress.body FROM jobs LEFT JOIN job_progress ON job_progress.job_id = jobs.id"
 _NEWEST_FIRST = "ORDER BY submission_time DESC"
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class _Row:
-    """As records read it."""
+    """A row as records read it."""
 
     id: str
     body: Any
@@ -45,7 +45,7 @@ class Overview:
         self._none = Progress()
 
     def read(self, cursor: Cursor, include_ended: bool, named: str | None) -> list[tuple[Job, Progress]]:
-        """As control.ports.Registry.overview."""
+        """Read jobs and progress as control.ports.Registry.overview."""
         if named is not None:
             order = "ORDER BY jobs.id = ? DESC, active DESC, submission_time DESC"
             rows = cursor.execute(f"{_ROWS} WHERE jobs.id = ? OR name = ? {order}", (named, named, named))
@@ -54,12 +54,12 @@ class Overview:
         return readable(self._pair, rows)
 
     def jobs(self, cursor: Cursor, include_ended: bool) -> list[Job]:
-        """As control.ports.Registry.jobs."""
+        """Read jobs as control.ports.Registry.jobs."""
         rows = cursor.execute(f"SELECT id, body FROM jobs {_which(include_ended)} {_NEWEST_FIRST}")
         return readable(lambda row: self._jobs.of(*row), rows)
 
     def read_first(self, cursor: Cursor, names: Collection[str]) -> dict[str, tuple[Job, Progress]]:
-        """As control.ports.Registry.overview_of."""
+        """Read jobs and progress as control.ports.Registry.overview_of."""
         # By id first, since that has an index: by name the whole table is read.
         found = {job.id: (job, progress) for job, progress in self._among(cursor, "jobs.id", names)}
         for job, progress in self._among(cursor, "name", [name for name in names if name not in found]):
@@ -98,7 +98,10 @@ class _Kept(Generic[T]):
 
 
 def states_of(cursor: Cursor, job_ids: Collection[str], state: str) -> dict[str, JobState]:
-    """As control.ports.Registry.states; ``state``: SQL for it. One that this release does not know is left out."""
+    """Return states as control.ports.Registry.states; ``state`` is the SQL for it.
+
+    States that this release does not know are left out.
+    """
     known = {word.value: word for word in JobState}
     found: dict[str, JobState] = {}
     for some in _portions(job_ids):
@@ -109,13 +112,16 @@ def states_of(cursor: Cursor, job_ids: Collection[str], state: str) -> dict[str,
 
 
 def version_artifacts(cursor: Cursor, source: str) -> list[tuple[str, int, str]]:
-    """As control.ports.Registry.version_artifacts; ``source``: SQL for it. No more of a version is read."""
+    """Return artifacts as control.ports.Registry.version_artifacts; ``source`` is the SQL for it.
+
+    No more of a version is read.
+    """
     rows = cursor.execute(f"SELECT job_id, number, {source} FROM job_versions ORDER BY job_id, number DESC")
     return readable(lambda row: (row[0], row[1], source_of(*row).artifact), rows)
 
 
 def newest_events(cursor: Cursor, job_ids: Collection[str]) -> dict[str, int]:
-    """As control.ports.Registry.newest_events."""
+    """Return numbers of events as control.ports.Registry.newest_events."""
     found: dict[str, int] = {}
     for some in _portions(job_ids):
         marks = ",".join("?" * len(some))
@@ -127,7 +133,7 @@ def newest_events(cursor: Cursor, job_ids: Collection[str]) -> dict[str, int]:
 
 
 def open_among(cursor: Cursor, operations: Collection[int], open_states: Collection[str]) -> set[int]:
-    """As control.ports.Registry.unanswered."""
+    """Return open operations as control.ports.Registry.unanswered."""
     found: set[int] = set()
     states = ",".join("?" * len(open_states))
     for some in _portions(operations):

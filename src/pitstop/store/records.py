@@ -1,4 +1,4 @@
-"""Rows of the store to values, one at a time: a row that this release cannot read keeps no other from being read."""
+"""Rows of the store as values, one at a time: a row that this release cannot read keeps no other from being read."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ log = structlog.get_logger("pitstop.store")
 
 
 def job_of(row: Any) -> Job:
-    """A job from its columns ``id`` and ``body``; raises EngineError if this release cannot read it."""
+    """Return a job from its columns ``id`` and ``body``; raise EngineError if this release cannot read it."""
     return _read(f"The record of job {row.id}", lambda: from_json(Job, row.body))
 
 
 def operation_of(row: Any) -> Operation:
-    """An operation from its row; raises EngineError if this release cannot read it."""
+    """Return an operation from its row; raise EngineError if this release cannot read it."""
 
     def read() -> Operation:
         verb = Verb(row.verb)
@@ -47,7 +47,7 @@ def operation_of(row: Any) -> Operation:
 
 
 def observation_of(row: Any) -> Observation:
-    """What a run has told, from its row; raises EngineError if this release cannot read it."""
+    """Return a run's observation from its row; raise EngineError if this release cannot read it."""
     return _read(
         f"What run {row.token} of job {row.job_id} told ({row.kind})",
         lambda: Observation(row.job_id, row.token, from_json(FACTS[row.kind], row.payload), row.id, row.at),
@@ -55,7 +55,7 @@ def observation_of(row: Any) -> Observation:
 
 
 def event_of(row: Any) -> JobEvent:
-    """What happened to a job, from its row; raises EngineError if this release cannot read it."""
+    """Return an event of a job from its row; raise EngineError if this release cannot read it."""
 
     def read() -> JobEvent:
         # Older releases wrote down changes of state only, and did not say that they are.
@@ -65,22 +65,22 @@ def event_of(row: Any) -> JobEvent:
 
 
 def version_of(row: Any) -> KeptVersion:
-    """A version of a job from its row; raises EngineError if this release cannot read it."""
+    """Return a version of a job from its row; raise EngineError if this release cannot read it."""
     return _read(f"Version {row.number} of job {row.job_id}", lambda: KeptVersion(from_json(Version, row.body), row.since))
 
 
 def source_of(job_id: str, number: int, text: str | None) -> JobSource:
-    """The code of a version of a job from its JSON; raises EngineError if this release cannot read it."""
+    """Return the code of a version of a job from its JSON; raise EngineError if this release cannot read it."""
     return _read(f"The code of version {number} of job {job_id}", lambda: from_json(JobSource, json.loads(text or "null")))
 
 
 def sample_of(row: Any) -> Sample:
-    """How a job did, from its row; raises EngineError if this release cannot read it."""
+    """Return a sample of a job from its row; raise EngineError if this release cannot read it."""
     return _read(f"A sample of job {row.job_id}", lambda: from_json(Sample, row.body))
 
 
 def command_of(row: Any) -> Command:
-    """What a run is told, from its row. Raises EngineError if this release cannot read it: a later one has written it.
+    """Return a command to a run from its row. Raise EngineError if this release cannot read it: a later one has written it.
 
     The run then ends and is started again, by the release of the control plane.
     """
@@ -89,16 +89,16 @@ def command_of(row: Any) -> Command:
 
 
 def progress_of(row: Any) -> Progress:
-    """The progress of a run from its columns ``job_id`` and ``body``; that of a run that has done nothing if it cannot be read.
+    """Return the progress of a run from its columns ``job_id`` and ``body``.
 
-    It holds counters that people look at, and no state.
+    If it cannot be read, return that of a run that has done nothing: it holds counters that people look at, and no state.
     """
     found = list(readable(lambda each: _read(f"Progress of {each.job_id}", lambda: from_json(Progress, each.body)), [row]))
     return found[0] if found else Progress()
 
 
 def readable(read: Callable[[Any], T], rows: Iterable[Any]) -> list[T]:
-    """The values of the rows that can be read. The others stay in the store, and the log says which they are."""
+    """Return the values of the rows that can be read. The others stay in the store, and the log names them."""
     found = []
     for row in rows:
         try:

@@ -40,9 +40,9 @@ _OF_JOBS = (
     schema.samples,
     schema.job_versions,
 )
-"""What goes with its job."""
+"""The tables whose rows go with their job."""
 _AT_ONCE = 500
-"""So many jobs are named in one statement: databases take only so many values."""
+"""The number of jobs named in one statement: databases take a limited number of values."""
 _OPEN = (OperationState.PENDING.value, OperationState.RUNNING.value)
 
 
@@ -231,7 +231,7 @@ class SqlRegistry:
         return [operation for operation in map(self._operation_or_failed, rows) if operation is not None]
 
     def _operation_or_failed(self, row: Any) -> Operation | None:
-        """Whoever asked for what this release cannot read is told so."""
+        """Return the operation; fail it if this release cannot read it, so that its caller is told."""
         try:
             return operation_of(row)
         except EngineError as error:
@@ -327,7 +327,7 @@ def _lease(job_id: str, token: int) -> Select[Any]:
 
 
 def _keep_newest(connection: Connection, table: Table, column: str, most: int) -> None:
-    """Remove what is numbered lower than each job's newest, but for so many."""
+    """Remove the rows of each job that are older than its newest ``most``."""
     number, mine = table.c[column], table.c.job_id == schema.jobs.c.id
     # Two looks into the index for each job, however much it has.
     ends = (select(end(number)).where(mine).scalar_subquery() for end in (func.min, func.max))
@@ -341,7 +341,7 @@ def _key_of(result: Any) -> int:
 
 
 def snapshot_of(database: Database, name: str) -> SnapshotRecord | None:
-    """The registry's line of a snapshot."""
+    """Return the registry's record of a snapshot."""
     with database.read() as connection:
         row = connection.execute(select(schema.snapshots).where(schema.snapshots.c.name == name)).mappings().first()
     return SnapshotRecord(**row) if row else None

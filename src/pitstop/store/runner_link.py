@@ -1,4 +1,4 @@
-"""What one run needs of the store, fenced by its token (control.ports.RunnerLink)."""
+"""The access of one run to the store, fenced by its token (control.ports.RunnerLink)."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from pitstop.store.samples import SampleWriter
 
 
 class SqlRunnerLink:
-    """RunnerLink over a :class:`Database`. A recorded fact wakes the control plane, progress wakes whoever follows it.
+    """RunnerLink over a :class:`Database`. A recorded fact wakes the control plane; progress wakes its followers.
 
-    ``retention`` is asked with each progress for how long the samples of its job are kept.
+    ``retention`` is asked with each progress how long the samples of its job are kept.
     """
 
     def __init__(
@@ -112,11 +112,14 @@ class SqlRunnerLink:
         return snapshot_of(self._database, name)
 
     def _hold(self, connection: Connection) -> int | None:
-        """As :meth:`_check`, and no other run can take the job until the transaction ends."""
+        """Check as :meth:`_check`, and keep other runs from taking the job until the transaction ends."""
         return self._check(connection, hold=True)
 
     def _check(self, connection: Connection, hold: bool = False) -> int | None:
-        """FencedError if the run has lost its job; the update whose writes may have to be withdrawn, if there is one."""
+        """Raise FencedError if the run has lost its job.
+
+        Returns the update whose writes may have to be withdrawn, if there is one.
+        """
         table = schema.jobs.c
         query = select(table.token, table.withdrawable).where(table.id == self._job_id)
         row = connection.execute(query.with_for_update(read=True) if hold else query).first()
@@ -126,7 +129,7 @@ class SqlRunnerLink:
         return row.withdrawable if row.withdrawable is None else int(row.withdrawable)
 
     def _check_unclaimed(self, connection: Connection, handle: RunHandle) -> None:
-        """A run that was started twice by mistake must not run twice: the first process has it."""
+        """Keep a run that was started twice by mistake from running twice: the first process has it."""
         table = schema.leases
         row = connection.execute(select(table).where((table.c.job_id == self._job_id) & (table.c.token == self._token))).first()
         if row is not None and row.handle != handle:

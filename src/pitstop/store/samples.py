@@ -1,4 +1,4 @@
-"""How jobs did over time: a row for each second of the last minutes, and one for each minute of the last hours or days."""
+"""Samples of jobs over time: a row for each second of the last minutes, and one for each minute of the last hours or days."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _TABLE = schema.samples
 
 
 class SampleWriter:
-    """Writes the samples of one run, within the transactions that record its progress."""
+    """A writer of the samples of one run, within the transactions that record its progress."""
 
     def __init__(self, dialect: Dialect, job_id: str, token: int) -> None:
         self._dialect, self._job_id, self._token = dialect, job_id, token
         self._last: dict[int, Sample] = {}
 
     def write(self, connection: Connection, progress: Progress, now: float, retention: Retention) -> None:
-        """Record what this progress says of the present second and minute, and forget what is too old once a minute."""
+        """Record this progress for the present second and minute; once a minute, forget what is too old."""
         for step in STEPS:
             sample = Sample.of(progress, self._token, now, step)
             before = self._last.get(step)
@@ -36,7 +36,7 @@ class SampleWriter:
             connection.execute(self._dialect.upsert(_TABLE, ("job_id", "step", "at"), values))
 
     def _known(self, connection: Connection, at: int) -> Sample | None:
-        """What an earlier run of the job has said of the same minute."""
+        """Return the sample that an earlier run of the job has written for the same minute."""
         where = (_TABLE.c.job_id == self._job_id) & (_TABLE.c.step == LONGEST) & (_TABLE.c.at == at)
         # One that this release cannot read must not end the run: it is overwritten.
         found = readable(sample_of, connection.execute(select(_TABLE).where(where)).all())
@@ -44,7 +44,10 @@ class SampleWriter:
 
 
 def samples_of(database: Database, job_id: str, step: int, after: float) -> list[Sample]:
-    """The samples of a job that are so many seconds apart and later than a time (seconds since the epoch), oldest first."""
+    """Return the samples of a job that are ``step`` seconds apart and later than ``after``, oldest first.
+
+    ``after`` is in seconds since the epoch.
+    """
     where = (_TABLE.c.job_id == job_id) & (_TABLE.c.step == step) & (_TABLE.c.at > after)
     with database.read() as connection:
         rows = connection.execute(select(_TABLE).where(where).order_by(_TABLE.c.at)).all()
@@ -52,7 +55,7 @@ def samples_of(database: Database, job_id: str, step: int, after: float) -> list
 
 
 def forget_old(connection: Connection, now: float, retention: Retention) -> None:
-    """Remove what is too old, of jobs that do not run, too."""
+    """Remove samples that are too old, including those of jobs that do not run."""
     connection.execute(delete(_TABLE).where(_old(now, retention)))
 
 

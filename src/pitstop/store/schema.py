@@ -7,10 +7,10 @@ from sqlalchemy import JSON, BigInteger, Boolean, Column, Float, Index, Integer,
 metadata = MetaData()
 
 Whole = BigInteger().with_variant(Integer, "sqlite")
-"""A whole number of 64 bits; SQLite's integers are."""
+"""A whole number of 64 bits, as SQLite's integers are."""
 Name = String(200).with_variant(String(200, collation="C"), "postgresql")
 Key = Text().with_variant(Text(collation="C"), "postgresql")
-"""Texts in the order of their code points, as SQLite has them: PostgreSQL's order is else that of a language."""
+"""Texts in the order of their code points, as in SQLite: PostgreSQL otherwise uses the order of a language."""
 
 jobs = Table(
     "jobs",

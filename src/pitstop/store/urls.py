@@ -14,14 +14,14 @@ from pitstop.model.data_folder import DataFolder
 from pitstop.store.database import sqlite_url
 
 SHARED_FILE = "shared-file"
-"""Says that the file in the data folder is the store although processes have addresses of their own, as containers do."""
+"""The value that makes the file in the data folder the store although processes have addresses of their own, as containers do."""
 
 
 def store_url(given: str | None, data: DataFolder, environment: Mapping[str, str]) -> str:
-    """The URL of a store, with no secret in it: processes get it as an argument, and messages show it.
+    """Return the URL of a store, with no secret in it: processes get it as an argument, and messages show it.
 
-    ``given``: as users give it; None, or SHARED_FILE: the SQLite file of the data folder. A password goes into a file of the
-    data folder, to which the URL leads.
+    ``given`` is the URL that users give; None, or SHARED_FILE, means the SQLite file of the data folder. A password goes into a
+    file of the data folder, to which the URL leads.
     """
     if given is None or given == SHARED_FILE:
         return sqlite_url(data.store)

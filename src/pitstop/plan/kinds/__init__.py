@@ -1,6 +1,6 @@
-"""What is to be known of each kind of state: one record a kind, ``RULES`` in the module of the kind's stored name.
+"""The facts about each kind of state: one record for each kind, ``RULES`` in the module of the kind's stored name.
 
-Only these records, and what lowers a kind, tell one kind from another; all else asks the record.
+Only these records, and the code that lowers a kind, tell one kind from another; all else asks the record.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ START_EMPTY = "give it another name to start it empty"
 
 
 class Form(Enum):
-    """In which form Spark keeps the state, and so how its rows are read and given back."""
+    """The form in which Spark keeps the state, which decides how its rows are read and given back."""
 
     KEYED = "one row a key: named fields, and the time of the key's last event"
     FRAMES = "one row of accumulators a key and frame; where windows slide, also one a key and window"
@@ -26,16 +26,16 @@ class Form(Enum):
 
 
 class Fact(StrEnum):
-    """What a plan does not tell of the state that its job has saved: it is read from the state, as a parameter of its layout."""
+    """A fact about a job's saved state that its plan does not tell: it is read from the state, as a parameter of its layout."""
 
     VARIABLES = "variables"
     """The variables of a user's processor (plan/variables.py)."""
     LAST_FRAME = "last_frame_ms"
-    """When the last frame of a window ends that has rows; in ms since the epoch."""
+    """The end of the last window frame that has rows, in ms since the epoch."""
 
 
 class Compare(Protocol):
-    """What becomes of a stage's state when its layout changes from ``old`` to ``new``.
+    """A rule for a stage's state when its layout changes from ``old`` to ``new``.
 
     Both are of the same kind and have the same keys. ``watermark_ms`` is that of the saved state, None if not known.
     """
@@ -44,7 +44,7 @@ class Compare(Protocol):
 
 
 class Unknown(Protocol):
-    """Which fact of the saved state must be read before its layout can be compared with ``new``; None if all is told.
+    """A rule that names the fact of the saved state to read before its layout can be compared with ``new``; None if all is told.
 
     Both are of the same kind.
     """
@@ -53,16 +53,16 @@ class Unknown(Protocol):
 
 
 def nothing_unknown(old: StateLayout, new: StateLayout) -> Fact | None:
-    """The plan tells all."""
+    """Return None: the plan tells all."""
     return None
 
 
 @dataclass(frozen=True)
 class KindRules:
-    """What is to be known of a kind of state, beside how it is lowered."""
+    """The facts about a kind of state, beside the way it is lowered."""
 
     words: str
-    """What a stage of the kind is, for messages: ``a window``."""
+    """The name of a stage of the kind, for messages: ``a window``."""
     form: Form
     compare: Compare
     unknown: Unknown = nothing_unknown
@@ -79,16 +79,16 @@ class KindRules:
 
 
 def rules_of(kind: StageKind) -> KindRules:
-    """The record of a kind that keeps state."""
+    """Return the record of a kind that keeps state."""
     rules: KindRules = importlib.import_module(f"{__name__}.{kind.value}").RULES
     return rules
 
 
 def goes_on(name: str) -> StageVerdict:
-    """The verdict on state that is taken over as it is."""
+    """Return the verdict on state that is taken over as it is."""
     return StageVerdict(name, Verdict.RESTORED, "its state goes on", "C03")
 
 
 def refused(name: str, what: str, rule: str, remedy: str = START_EMPTY) -> StageVerdict:
-    """The verdict on state that cannot be taken over: ``what`` is wrong, and what to do."""
+    """Return the verdict on state that cannot be taken over: ``what`` is wrong, and what to do."""
     return StageVerdict(name, Verdict.REFUSED, f"{what}: {remedy}", rule)

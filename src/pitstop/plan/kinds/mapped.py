@@ -1,4 +1,4 @@
-"""State of a user's own, one row a key: fields that are added, dropped or widened, another time to live."""
+"""User-defined state, one row for each key: fields that are added, dropped or widened, another time to live."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spark's own stateful operators in a user's code, which are known by their form, and by the variables of a processor."""
+"""Spark's own stateful operators in a user's code, recognized by their form, and by the variables of a processor."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pitstop.plan.kinds import Fact, Form, KindRules, goes_on, refused
 from pitstop.plan.variables import begins_empty, differences, unlike, unread, variables_of
 
 _LEFT_OUT = re.compile(r"\.\.\. \d+ more fields(?=>)")
-"""Where Spark wrote of a type with more than 25 columns only the first ones."""
+"""A pattern for the text in the place of later columns, where Spark wrote only the first ones of a type with more than 25."""
 _DELAY = re.compile(r"(?<=\w)-T\d+ms\b")
-"""Behind the name of a column: how far its watermark lags, which is no part of the state."""
+"""A pattern for the text behind a column's name that says how far its watermark lags, which is no part of the state."""
 _FUNCTION = re.compile(r"^(~?FlatMapGroupsInPandasWithState|~?TransformWithStateIn\w+) [^\s(]+\(")
-"""An operator and the name of the Python function that it calls."""
+"""A pattern for an operator and the name of the Python function that it calls."""
 _PROCESSOR = re.compile(r"~?TransformWithState")
 _TIME_MODE = re.compile(r", (NoTime|ProcessingTime|EventTime),")
 
@@ -45,14 +45,14 @@ def compare(name: str, old: StateLayout, new: StateLayout, watermark_ms: int | N
 
 
 def unknown(old: StateLayout, new: StateLayout) -> Fact | None:
-    """Releases before did not note the variables of processors."""
+    """Return the fact that is missing in plans of earlier releases, which did not note the variables of processors."""
     before = [role for role, form in old.accumulators if _PROCESSOR.match(form)]
     missing = any(variables_of(old, role) is None and variables_of(new, role) is not None for role in before)
     return Fact.VARIABLES if missing else None
 
 
 def _same(before: str, after: str) -> bool:
-    """True if two forms of an operator are equal, as far as an older release has written down the columns of the first."""
+    """Return True if two forms of an operator are equal, as far as an older release has written down the columns of the first."""
     before, after = _bare(before), _bare(after)
     if before == after:
         return True
@@ -61,12 +61,12 @@ def _same(before: str, after: str) -> bool:
 
 
 def _bare(form: str) -> str:
-    """The form without what may change while the state stays."""
+    """Return the form without the parts that may change while the state stays."""
     return _FUNCTION.sub(r"\1 (", _DELAY.sub("", form))
 
 
 def _changed(before: str, after: str) -> str:
-    """What is another operator now."""
+    """Return the change of the operator, in words."""
     modes = [_TIME_MODE.search(form) if _PROCESSOR.match(form) else None for form in (before, after)]
     was, now = (mode.group(1) if mode else None for mode in modes)
     if was is not None and now is not None and was != now:

@@ -8,7 +8,7 @@ from pitstop.plan.accumulators import compare_aggregates
 from pitstop.plan.kinds import Form, KindRules
 
 COLUMNS = "columns"
-"""The form of state that is a row of accumulators. State of older releases has no form: it is one JSON text a key."""
+"""The form of state that is a row of accumulators. State of older releases has no form: it is one JSON text for each key."""
 
 
 def compare(name: str, old: StateLayout, new: StateLayout, watermark_ms: int | None) -> StageVerdict:

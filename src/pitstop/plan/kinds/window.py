@@ -31,20 +31,20 @@ def compare(name: str, old: StateLayout, new: StateLayout, watermark_ms: int | N
 
 
 def unknown(old: StateLayout, new: StateLayout) -> Fact | None:
-    """Frames that are cut otherwise matter as far as they reach, and they lie ahead of the watermark."""
+    """Return ``Fact.LAST_FRAME`` if frames are cut in another way: they matter as far as they reach ahead of the watermark."""
     return Fact.LAST_FRAME if _cut_otherwise(old, new) else None
 
 
 def _cut_otherwise(old: StateLayout, new: StateLayout) -> bool:
-    """True if a saved frame may belong to several frames of the new slide, of which it goes whole into the last."""
+    """Return True if a saved frame may belong to several frames of the new slide, of which it goes whole into the last."""
     return bool(new.parameters["slide_ms"] % old.parameters["slide_ms"])
 
 
 def _until(old: StateLayout, new: StateLayout, watermark_ms: int | None) -> str:
-    """Which windows may be other than all events make them, by when they end.
+    """Return the end up to which windows may differ from what all their events would make.
 
-    Windows that begin before the watermark may lack frames that have been closed. A frame that is cut otherwise goes whole into
-    the last new frame that it reaches into, so windows are whole that begin behind that.
+    Windows that begin before the watermark may lack frames that have been closed. A frame that is cut in another way goes whole
+    into the last new frame that it reaches into. So windows are whole that begin behind that.
     """
     size, slide = new.parameters["size_ms"], new.parameters["slide_ms"]
     last = old.parameters.get(Fact.LAST_FRAME) if _cut_otherwise(old, new) else None

@@ -1,1 +1,1 @@
-"""What every phase of the engine stands on: session, names of columns, errors as sentences, what a run is told of the world."""
+"""The basis of every phase of the engine: session, names of columns, errors as sentences, the facts that a run is given."""

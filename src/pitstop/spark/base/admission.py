@@ -1,10 +1,10 @@
-"""How much sources may bring into an epoch, as a share of their usual limit: epochs are to end within the snapshot interval.
+"""The share of their usual limit that sources may bring into an epoch, so that epochs end within the snapshot interval.
 
-An epoch is a recovery point. What it takes is what its rows cost and what it costs besides, however few they are: planning,
-commits, a busy machine. Both are worked out from the last epochs. The rows of an epoch may take what the interval leaves them;
-where the rest alone takes up much of the interval, so long that the rest is no more than a fifth of the epoch, or the job
-would be busy with epochs instead of rows.
-Sources read the share from a small file, for each runs in its own process.
+An epoch is a recovery point. It takes the time that its rows cost, and a rest that it costs however few they are: planning,
+commits, a busy machine. Both are worked out from the last epochs. The rows of an epoch may take what the rest leaves of the
+interval. Where the rest takes up much of the interval, the rows may take so long that the rest is no more than a fifth of the
+epoch; otherwise the job would be busy with epochs instead of rows. Sources read the share from a small file, because each source
+runs in its own process.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from statistics import median
 
 SMALLEST = 1 / 1024
 REMEMBERED = 12
-"""So many of the last epochs tell what an epoch costs."""
+"""The number of recent epochs from which the costs of an epoch are worked out."""
 COLD = 2
-"""The first epochs with rows tell nothing: the JVM is still compiling."""
+"""The number of first epochs with rows that are not counted: the JVM is still compiling."""
 _APART = 1.25
-"""Epochs tell what a row costs if one has so many times the rows of the other."""
+"""The factor by which the rows of two epochs must differ to tell the cost of a row."""
 _ROWS_TO_REST = 4
-"""The rows of an epoch may take so many times what it costs besides."""
+"""The rows of an epoch may take this many times what it costs besides."""
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """What an epoch brought and took."""
+    """The rows that an epoch brought, and the time it took."""
 
     rows: int
     ms: int
@@ -39,22 +39,23 @@ class Epoch:
 
 @dataclass(frozen=True)
 class Costs:
-    """What epochs take: so many ms a row, and so many ms besides."""
+    """The cost of epochs: milliseconds for each row, and milliseconds besides."""
 
     row_ms: float
     rest_ms: float
 
     def rows_within(self, interval_ms: int) -> float:
-        """How many rows an epoch may bring."""
+        """Return the number of rows that an epoch may bring."""
         allowed = max(interval_ms - self.rest_ms, _ROWS_TO_REST * self.rest_ms)
         return allowed / self.row_ms if self.row_ms else float("inf")
 
 
 def costs_of(epochs: Sequence[Epoch], row_ms: float | None = None) -> Costs:
-    """What these epochs tell of their costs. ``row_ms`` holds where they have about equally many rows, and tell none.
+    """Return the costs that these epochs show.
 
-    A few that took long for a reason of their own count for nothing, as medians are taken. If nothing is known yet of what a
-    row costs, rows are taken to cost all of it: with fewer of them the next epoch shows how far that is true.
+    ``row_ms`` is used if their numbers of rows are too similar to tell the cost of a row. Medians are taken, so a few epochs that
+    took long for a reason of their own do not count. If nothing is known yet of the cost of a row, rows are taken to cost all of
+    it: the next epoch, with fewer rows, shows how far that is true.
     """
     told = [
         (more.ms - fewer.ms) / (more.rows - fewer.rows)
@@ -67,9 +68,9 @@ def costs_of(epochs: Sequence[Epoch], row_ms: float | None = None) -> Costs:
 
 
 def next_share(share: float, rows: int, allowed: float) -> float:
-    """The share of the next epoch, if the last brought so many rows, and the next may bring so many.
+    """Return the share of the next epoch. The last epoch brought ``rows`` rows, and the next may bring ``allowed``.
 
-    It changes by half, or to the double, at most, and not for little.
+    The share at most halves or doubles, and small changes are ignored.
     """
     factor = allowed / rows
     if 1 / _APART <= factor <= _APART:
@@ -78,10 +79,10 @@ def next_share(share: float, rows: int, allowed: float) -> float:
 
 
 class Admission:
-    """Held by the runner: works the share out after each epoch and writes it into the file when it changes."""
+    """The runner's side: it works out the share after each epoch and writes it into the file when it changes."""
 
     def __init__(self, path: Path, interval_ms: int) -> None:
-        """``interval_ms`` 0: an epoch may take any time."""
+        """Create it for a snapshot interval; with ``interval_ms`` 0 an epoch may take any time."""
         self._path, self._interval_ms = path, interval_ms
         self._epochs: deque[Epoch] = deque(maxlen=REMEMBERED)
         self._row_ms: float | None = None
@@ -115,7 +116,7 @@ class Admission:
 
 
 class Throttle:
-    """Held by a source: ``limited(n)`` is the share of n that the file allows, at least 1. Without a file it is n."""
+    """The source's side: ``limited(n)`` is the share of n that the file allows, at least 1. Without a file it is n."""
 
     def __init__(self, path: str | None) -> None:
         self._path = path

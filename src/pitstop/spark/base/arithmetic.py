@@ -1,4 +1,4 @@
-"""Errors that the arithmetic of an aggregate raises, as one sentence: which aggregate, why, and what to write instead."""
+"""Errors that the arithmetic of an aggregate raises, as one sentence: the aggregate, the reason, and what to write instead."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pitstop.spark.internals.origins import named_in
 
 _DECIMAL = "NUMERIC_VALUE_OUT_OF_RANGE"
 _UNTOLD = {"ARITHMETIC_OVERFLOW": "bigint", "INTERVAL_ARITHMETIC_OVERFLOW": "interval", TOO_LONG: "decimal"}
-"""Error of which Spark does not tell whose sum it is of -> how the types of such sums begin."""
+"""Errors for which Spark does not name the sum -> the beginning of the types of such sums."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Place:
     name: str
     aggregate: Aggregate
     types: tuple[str, ...] = ()
-    """Of its accumulators."""
+    """The types of its accumulators."""
 
     @property
     def label(self) -> str:
@@ -39,7 +39,7 @@ class Place:
         return self.types[0] if self.types else ""
 
     def parts(self) -> Iterator[Place]:
-        """The aggregate, or what it is made of if it is several."""
+        """Yield the aggregate, or its parts if it consists of several."""
         if not self.aggregate.parts:
             yield self
         types = iter(self.types)
@@ -49,17 +49,17 @@ class Place:
 
 
 def label(node: Node, name: str) -> str:
-    """How errors name the aggregate whose result is column ``name``."""
+    """Return the name that errors use for the aggregate whose result is column ``name``."""
     return f"aggregate '{name}' of stage '{node.name}' ({node.location})"
 
 
 def raised_by_aggregate(
     error: BaseException | None, nodes: Iterable[Node], layouts: Mapping[str, StateLayout]
 ) -> tuple[str, str | None] | None:
-    """(which aggregate raised an error, what to do about it if that is known); None if none did, as far as Spark tells.
+    """Return (the aggregate that raised an error, what to do about it or None), or None if Spark tells of no such aggregate.
 
-    Of the sums in windows Spark does not tell which one it was: all are named that it may have been.
-    ``layouts``: stage -> the layout of its state.
+    Spark does not tell which sum in a window failed, so all that may have failed are named. ``layouts``: stage -> the layout of
+    its state.
     """
     if not isinstance(error, PySparkException):
         return None

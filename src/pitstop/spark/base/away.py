@@ -1,4 +1,4 @@
-"""What a source says that cannot be read for now, or brings what cannot be taken."""
+"""Errors of a source that cannot be read for now, or that brings what cannot be taken."""
 
 from __future__ import annotations
 

@@ -10,14 +10,14 @@ from pitstop.spark.base.naming import quoted
 
 
 def to_column(frame: DataFrame, value: str | Column) -> Column:
-    """A column name of the frame, a SQL expression, or a Spark Column, as a Column."""
+    """Return a column name of the frame, a SQL expression, or a Spark Column, as a Column."""
     if isinstance(value, str):
         return F.col(quoted(value)) if value in frame.columns else F.expr(value)
     return value
 
 
 def struct_of(ddl: str) -> StructType:
-    """The columns of a DDL text such as ``id bigint, name string``. ValueError if it is the text of one type only."""
+    """Return the columns of a DDL text such as ``id bigint, name string``. ValueError if it is the text of one type only."""
     kind = DataType.fromDDL(ddl)
     if not isinstance(kind, StructType):
         raise ValueError(f"{ddl!r} names no columns")

@@ -1,4 +1,4 @@
-"""What a running job is told of the world around it. The root that starts the engine fills it in."""
+"""The facts about the world around it that a running job is given. The root that starts the engine fills them in."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from pitstop.model.left_out import LeftOut
 
 @dataclass(frozen=True)
 class SourceSettings:
-    """What every reader of a job is told beside its own options."""
+    """The settings that every reader of a job gets beside its own options."""
 
     job: str = "job"
     store_url: str | None = None
     store_factory: str | None = None
     """``module:function`` that opens the MapStore from ``store_url`` in a worker process."""
     admission: str | None = None
-    """File that tells sources their share, see spark.base.admission."""
+    """The file that tells sources their share, see spark.base.admission."""
     agreements: str | None = None
-    """Folder in which several readers of one source agree on where each epoch ends."""
+    """The folder in which several readers of one source agree on where each epoch ends."""
     extra: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def working_in(cls, folder: Path, job: str, store_url: str | None, store_factory: str | None) -> SourceSettings:
-        """The settings of a job whose readers keep their files in ``folder``."""
+        """Return the settings of a job whose readers keep their files in ``folder``."""
         return cls(job, store_url, store_factory, str(folder / "admission.json"), str(folder / "agreements"))
 
     def options(self, stage: str) -> dict[str, str]:
@@ -45,7 +45,7 @@ class SourceSettings:
 
 @dataclass(frozen=True)
 class Environment:
-    """What one run of one job is told. ``lineage`` names its checkpoint; it is empty until that is known."""
+    """The facts that one run of one job is given. ``lineage`` names its checkpoint; it is empty until that is known."""
 
     job_id: str
     job_name: str
@@ -56,7 +56,7 @@ class Environment:
     log: Callable[[str, str, str], None]
     """``log(level, logger, message)`` writes one line of the job's log."""
     ownership: Ownership = field(default_factory=NoOtherRun)
-    """Whether the run still has its job."""
+    """Tells if the run still owns its job."""
     notes: Path | None = None
     """Folder for notes of what a version has written that may be gone back from; None if it never is."""
     outputs: Path | None = None
@@ -67,15 +67,16 @@ class Environment:
     known_as: tuple[tuple[str, int], ...] = ()
     """Lineages and numbers by which sinks know the epoch that is being written, if versions before have begun it."""
     digest: str | None = None
-    """That of the epoch that is being written (snapshots.epoch_digest), if it has one."""
+    """The digest of the epoch that is being written (snapshots.epoch_digest), if it has one."""
     begins: Callable[[], None] = lambda: None
-    """Notes that sinks begin to get the epoch that is being written; it is called right before anything of it is in one."""
+    """Notes that sinks begin to get the epoch that is being written. It is called right before any part of the epoch reaches a
+    sink."""
     left_out: Callable[[str, LeftOut, int], None] = lambda stage, reason, rows: None
-    """Counts rows that a stage leaves out, of those that are looked at within an epoch."""
+    """Counts the rows that a stage leaves out, among those that are checked within an epoch."""
     max_ahead_ms: int | None = MAX_AHEAD_MS
-    """How far ahead of the clock times may be where the code does not say (option max_ahead)."""
+    """The longest that times may be ahead of the clock, in milliseconds, where the code does not say (option max_ahead)."""
     count_rows: bool = True
-    """Whether the rows that stages take and give are counted (option metrics_enabled)."""
+    """True if the rows that stages take and give are counted (option metrics_enabled)."""
 
     def by_options(self, config: JobConfig) -> Environment:
         """Return the environment with what the options of the job say of its rows."""

@@ -1,4 +1,4 @@
-"""Which stage's expression raised an error while rows were computed, as far as Spark tells."""
+"""The stage whose expression raised an error while rows were computed, as far as Spark tells."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pitstop.pipeline.nodes import Node
 
 
 def raised_in(error: BaseException, nodes: Iterable[Node]) -> str | None:
-    """``stage 'm' (job.py:5), expression 'cast(k as bigint)'``; None if Spark does not tell what it was computing.
+    """Return text such as ``stage 'm' (job.py:5), expression 'cast(k as bigint)'``; None if Spark does not name the expression.
 
-    Of an expression that several stages have all are named.
-    One that was made with Spark's functions is told by the name of the function.
+    If several stages have the expression, all of them are named. An expression made with Spark's functions is named by its
+    function.
     """
     if not isinstance(error, PySparkException):
         return None
@@ -32,7 +32,7 @@ def raised_in(error: BaseException, nodes: Iterable[Node]) -> str | None:
 
 
 def _expressions(value: Any) -> Iterator[str]:
-    """All texts in the fields of a stage, which its expressions are among."""
+    """Yield all texts in the fields of a stage, among them its expressions."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):

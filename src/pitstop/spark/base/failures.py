@@ -22,10 +22,10 @@ from pitstop.spark.base.unread_files import unread_file
 from pitstop.spark.internals.jvm import JavaError, is_lost_java
 
 _WORKER_LATE = ("Python worker failed to connect back",)
-"""What Spark says when a Python worker did not start in its ten seconds: nothing of a job has run in it yet."""
+"""Spark's words for a Python worker that did not start within ten seconds: nothing of a job has run in it yet."""
 
 _WORKER_LOST = ("Python worker exited unexpectedly",)
-"""What Spark says when a Python worker died."""
+"""Spark's words for a Python worker that died."""
 
 _EXECUTOR_LOST = (
     "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND",
@@ -33,10 +33,10 @@ _EXECUTOR_LOST = (
     "FetchFailedException",
     "Failed to get broadcast",
 )
-"""What Spark says when an executor is gone with what only it had, such as rows of an epoch that one sink has already written."""
+"""Spark's words for a lost executor and the data only it had, such as rows of an epoch that one sink has already written."""
 
 _ROW_ERROR = "pitstop.spark.lowering.row_functions.RowError"
-"""Says by itself which stage and row it is of."""
+"""An error that already names its stage and row."""
 
 _SPARK_LOST = (
     "JAVA_GATEWAY_EXITED",
@@ -44,22 +44,22 @@ _SPARK_LOST = (
     "Master removed our application",
     "stopped SparkContext",
 )
-"""What Spark says when its JVM did not start, or lost its cluster."""
+"""Spark's words for a JVM that did not start, or that lost its cluster."""
 
 _STATE_UNCONFIRMED = ("STATE_STORE_COMMIT_VALIDATION_FAILED",)
 """The name of Spark's error when not every task has reported that it has written its state."""
 
 _HEAP_FULL = ("java.lang.OutOfMemoryError: Java heap space", "java.lang.OutOfMemoryError: GC overhead limit exceeded")
-"""What Java says when its objects take all the memory that it may have. One thread may say so and the others go on."""
+"""Java's words for a heap that is full. One thread may raise this while the others go on."""
 _MORE_MEMORY = "Java's memory was full. $PITSTOP_DRIVER_MEMORY gives it more, state_store=rocksdb keeps state on disk."
 
 
 _ADVICE = re.compile(r' If necessary set "spark\.sql\.ansi\.enabled" to "false" to bypass this error[^.]*\.')
-"""Spark's advice to compute wrong numbers without a word."""
+"""Spark's advice to compute wrong numbers silently."""
 
 
 def _named(*errors: type[Exception]) -> tuple[str, ...]:
-    """Errors of ours that say in one sentence what is wrong, as the traces of Python's processes name them."""
+    """Return the names that the traces of Python's processes use for our errors that say in one sentence what is wrong."""
     return tuple(f"{error.__module__}.{error.__qualname__}" for error in errors)
 
 
@@ -74,7 +74,7 @@ PASSING = {"restartable": True, "passing": True}
 """Details of an error by something outside that is away: it is tried again for as long as the job's options say."""
 
 UNREAD_REMEDY = "A version that has not read it yet cannot start without it: put it back, whole, or change where it is read from."
-"""What to do about the table of a hash join that cannot be read, of which there is no copy."""
+"""The advice for a hash join's table that cannot be read and of which there is no copy."""
 
 
 class EpochBoundaryError(Exception):
@@ -105,9 +105,9 @@ def errors_of_stage(node: Node, frame: DataFrame | None = None) -> Iterator[None
 
 @contextmanager
 def errors_of_sink(node: Node) -> Iterator[None]:
-    """Turn what the writer of a sink raises into an error that names the sink, and says whether another attempt may do better.
+    """Turn what the writer of a sink raises into an error that names the sink, and says if another attempt may succeed.
 
-    What Spark says of the rows that it computes for the sink is no error of the sink's.
+    Errors in rows that Spark computes for the sink are not errors of the sink.
     """
     try:
         yield
@@ -126,7 +126,7 @@ def errors_of_sink(node: Node) -> Iterator[None]:
 
 
 def sentence(error: PySparkException, frame: DataFrame | None) -> str:
-    """Spark's message without its error class, plan and SQLSTATE."""
+    """Return Spark's message without its error class, plan and SQLSTATE."""
     condition = error.getCondition() or ""
     if condition.startswith("UNRESOLVED_COLUMN"):
         parameters = error.getMessageParameters() or {}
@@ -140,7 +140,7 @@ def sentence(error: PySparkException, frame: DataFrame | None) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of an error's text, without Spark's ``[ERROR_CLASS]``, ``SQLSTATE`` and advice to do without ANSI mode."""
+    """Return the first line of an error's text, without Spark's ``[ERROR_CLASS]``, ``SQLSTATE`` and advice on ANSI mode."""
     text = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     if text.startswith("[") and "] " in text:
         text = text.split("] ", 1)[1]
@@ -172,10 +172,10 @@ def explain(
     nodes: Iterable[Node] = (),
     layouts: Mapping[str, StateLayout] | None = None,
 ) -> PitstopError:
-    """A failed query's error as one sentence; the whole text of Spark's error goes into ``details['trace']``.
+    """Return a failed query's error as one sentence; the whole text of Spark's error goes into ``details['trace']``.
 
-    ``cause``: what our own callback raised in the query, if it did. ``nodes`` are the stages whose expressions it may be of,
-    ``layouts`` those of their state.
+    ``cause`` is the error that our own callback raised in the query, if it did. ``nodes`` are the stages whose expressions may
+    have failed, and ``layouts`` the layouts of their state.
     """
     trace = str(error)
     if cause is not None and is_of_the_machine(cause):
@@ -229,7 +229,7 @@ def explain(
 
 
 def raised_while_computing(error: BaseException, nodes: Iterable[Node], layouts: Mapping[str, StateLayout]) -> str | None:
-    """Which aggregate or expression of these stages raised an error, and why; None if Spark tells of none."""
+    """Return the aggregate or expression of these stages that raised an error, and the reason; None if Spark names none."""
     nodes = tuple(nodes)
     aggregate = raised_by_aggregate(error, nodes, layouts)
     if aggregate is not None:
@@ -240,9 +240,9 @@ def raised_while_computing(error: BaseException, nodes: Iterable[Node], layouts:
 
 
 def explain_run(error: Exception) -> Exception:
-    """What kept a run from starting or going on, if that is no fault of its job: ``away`` or ``restartable`` by its details.
+    """Return the error that kept a run from starting or going on, if its job is not at fault. Otherwise return the error itself.
 
-    Else the error itself.
+    The details of the error say ``away`` or ``restartable``.
     """
     chain = causes(error)
     said = "\n".join(str(one) for one in chain)
@@ -273,7 +273,7 @@ def explain_run(error: Exception) -> Exception:
 
 
 def _sentence_of(errors: tuple[str, ...], text: str) -> str | None:
-    """The sentence of one of these errors; None if there is none in the text."""
+    """Return the sentence of one of these errors; None if the text has none of them."""
     found = (line.strip().partition(": ") for line in without_rows(text).splitlines())
     return next((sentence for head, _, sentence in found if head in errors), None)
 
@@ -288,7 +288,7 @@ def ended_at_boundary(error: BaseException) -> bool:
 
 
 def _deepest(trace: str) -> str:
-    """What went wrong in the end, with what to do about a module that is not there."""
+    """Return the root cause of a failure, with advice about a module that is missing."""
     found = _last_error(trace)
     if not found.startswith("ModuleNotFoundError:"):
         return found
@@ -296,7 +296,7 @@ def _deepest(trace: str) -> str:
 
 
 def _last_error(trace: str) -> str:
-    """The last ``Error: message`` line of a Python worker's trace, else Spark's first line."""
+    """Return the last ``Error: message`` line of a Python worker's trace, else Spark's first line."""
     lines = [line.strip() for line in trace.splitlines() if line.strip()]
     for line in reversed(lines):
         head = line.split(":", 1)[0]

@@ -1,4 +1,4 @@
-"""Tells of rows that are left out: those that do not parse, and those whose time is too far ahead of the clock."""
+"""Log messages about rows that are left out: those that do not parse, and those whose time is too far ahead of the clock."""
 
 from __future__ import annotations
 
@@ -14,12 +14,18 @@ Log = Callable[[str, str, str], None]
 
 
 def tell_seen(observations: Observations, log: Log) -> list[tuple[str, LeftOut, int]]:
-    """Tell the log which rows of the frames that were computed by now are left out; returns (source or stage, why, how many)."""
+    """Write to the log which rows of the frames computed so far are left out.
+
+    Returns (source or stage, reason, number of rows).
+    """
     return [tell_left_out(name, seen, log) for name, seen in observations.seen()]
 
 
 def tell_left_out(name: str, seen: Mapping[str, Any], log: Log) -> tuple[str, LeftOut, int]:
-    """Tell the log of rows that an observation of either kind has counted, if any; return (source or stage, why, how many)."""
+    """Write to the log about the rows that an observation of either kind has counted, if any.
+
+    Returns (source or stage, reason, number of rows).
+    """
     if name.startswith(OBSERVED):
         source = name.removeprefix(OBSERVED)
         return source, LeftOut.UNPARSED, tell_unparsed(source, seen, log)
@@ -27,7 +33,7 @@ def tell_left_out(name: str, seen: Mapping[str, Any], log: Log) -> tuple[str, Le
 
 
 def tell_unparsed(source: str, seen: Mapping[str, Any], log: Log) -> int:
-    """Tell the log how many rows of a source did not parse, if any, and one of them; return how many."""
+    """Write to the log the number of a source's rows that did not parse, if any, and one of them; return the number."""
     rows = int(seen["bad"] or 0)
     if rows:
         log("WARN", "pitstop.source", f"{counted(rows, 'row')} of '{source}' could not be parsed, such as: {seen['sample']!r}")
@@ -35,7 +41,7 @@ def tell_unparsed(source: str, seen: Mapping[str, Any], log: Log) -> int:
 
 
 def tell_ahead(name: str, seen: Mapping[str, Any], log: Log) -> int:
-    """Tell the log how many rows an observation (naming.AHEAD) has counted, if any; returns how many."""
+    """Write to the log the number of rows that an observation (naming.AHEAD) has counted, if any; return the number."""
     rows = int(seen["rows"] or 0)
     if rows:
         log(

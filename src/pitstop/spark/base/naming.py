@@ -1,26 +1,26 @@
-"""Names that carry a stage's name into Spark, so that state and observations tell whose they are."""
+"""Names that carry a stage's name into Spark, so that state and observations can be traced to their stage."""
 
 from __future__ import annotations
 
 OBSERVED = "source:"
-"""What the name of an observation of a source's rows begins with; the stage's name follows."""
+"""The prefix that names an observation of a source's rows; the stage's name follows."""
 
 AHEAD = "ahead:"
-"""What the name of an observation of rows that are too far ahead of the clock begins with; the stage's name follows."""
+"""The prefix that names an observation of rows too far ahead of the clock; the stage's name follows."""
 
 FAILED = "failed:"
-"""What the name of an observation of rows that a stage's function could not take begins with; the stage's name follows."""
+"""The prefix that names an observation of rows that a stage's function could not take; the stage's name follows."""
 
 ROWS_IN, ROWS_OUT = "rows in:", "rows out:"
-"""What the names of observations of the rows that a stage takes, and gives, begin with.
+"""The prefixes that name observations of the rows that a stage takes, and of those that it gives.
 
-The stage's name follows; of rows that it takes, the number of the input stands before that: ``rows in:0:speeds``.
+The stage's name follows. For rows that it takes, the number of the input stands before the name: ``rows in:0:speeds``.
 """
 
 LETTERS = "letters:"
-"""What the name of an observation of the rows begins with among which the late ones of a stage are looked for.
+"""The prefix that names an observation of the rows among which a stage's late rows are looked for.
 
-As in ROWS_IN, the number of the input and the stage's name follow.
+The number of the input and the stage's name follow, as in ROWS_IN.
 """
 
 WINDOW_ROLES = ("frames", "windows", "sessions")
@@ -28,16 +28,16 @@ WINDOW_ROLES = ("frames", "windows", "sessions")
 
 
 def role_column(stage: str, role: str) -> str:
-    """The name of the window column in the key of a stage's state, such as ``frames@speed``."""
+    """Return the name of the window column in the key of a stage's state, such as ``frames@speed``."""
     return f"{role}@{stage}"
 
 
 def parse_role_column(column: str) -> tuple[str, str] | None:
-    """(stage, role) of a column made by :func:`role_column`, None for any other."""
+    """Return (stage, role) of a column made by :func:`role_column`, None for any other."""
     role, at, stage = column.partition("@")
     return (stage, role) if at and role in WINDOW_ROLES else None
 
 
 def quoted(column: str) -> str:
-    """A column name as SQL: ```a``b```."""
+    """Return a column name as SQL: ```a``b```."""
     return "`" + column.replace("`", "``") + "`"

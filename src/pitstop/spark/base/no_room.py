@@ -1,6 +1,6 @@
-"""What a machine says that has no room, memory, processes or threads: known in the texts of errors of Spark's and Python's.
+"""Messages of a machine that has no room, memory, processes or threads, found in the texts of Spark's and Python's errors.
 
-The same words may stand in a row that an error quotes, so it matters whose error it is.
+The same words may stand in a row that an error quotes, so it matters which error they come from.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import re
 from pitstop.errors import NO_THREADS
 
 NO_MEMORY = "MemoryError"
-"""What Python says in a line of its own. Java's OutOfMemoryError is told of its heap."""
+"""Python's message, in a line of its own. Java's OutOfMemoryError is about its heap instead."""
 
 _WORDS = (
     *("No space left on device", "Disk quota exceeded", "Read-only file system", "Too many open files"),
     *("Cannot allocate memory", "Resource temporarily unavailable", "unable to create native thread"),
     *("Input/output error", "Stale file handle", "database or disk is full"),
 )
-"""What the operating system says through Java, and through what Python raises in processes of Spark's."""
+"""The operating system's messages, as they come through Java and through Python's errors in Spark's processes."""
 
 _PYTHON = frozenset({OSError.__name__, *(error.__name__ for error in OSError.__subclasses__()), "OperationalError"})
 _JAVA = re.compile(r"\w*IOException|FileNotFoundException|FileSystemException|SocketException|OutOfMemoryError")
@@ -27,25 +27,25 @@ _AROUND = re.compile(
     r"""(?x) ^(?: Caused\ by: | .*Lost\ task\ \S+\ in\ stage\ \S+\ \(TID\ \d+\)\ \([^)]*\): | .*terminated\ with\ exception:
     | (?:[\w$]+\.)*(?:SparkException|ExecutionException|RuntimeException|FSError): | : )\s*(?=\S)"""
 )
-"""What Spark and Java put before the error that was first."""
+"""The text that Spark and Java put before the original error."""
 _OF_DRIVER = "terminated with exception:"
 
 _OF_ROWS = re.compile(r"\[[A-Z][A-Z0-9_.]*\] .*?SQLSTATE: (\w{5})", re.DOTALL)
-"""What Spark says with a class of its own, which may go over several lines where it quotes a value that does."""
+"""A message of Spark's with an error class. It may take several lines if the value that it quotes does."""
 _STATE = re.compile(r"SQLSTATE: \w{5}")
 _DATA = ("22", "P0001")
-"""What the classes of SQL's states begin with that say of a row that it is wrong: data exceptions, and ``raise_error``."""
+"""The prefixes of SQLSTATE classes that say that a row is wrong: data exceptions, and ``raise_error``."""
 
 
 def without_rows(text: str) -> str:
-    """An error's text without the messages of Spark's that say of a row that it is wrong, and quote it."""
+    """Return an error's text without those messages of Spark's that say that a row is wrong, and quote it."""
     # Behind the last state the pattern would look through all of a long text once for each word in brackets.
     end = max((found.end() for found in _STATE.finditer(text)), default=0)
     return _OF_ROWS.sub(lambda found: "" if found[1].startswith(_DATA) else found[0], text[:end]) + text[end:]
 
 
 def no_room_in(text: str) -> str | None:
-    """The line of an error's text that says so; None if there is none."""
+    """Return the line of an error's text that says that the machine has no room; None if there is none."""
     return next((line for line in map(str.strip, without_rows(text).splitlines()) if _says_so(line)), None)
 
 

@@ -1,6 +1,6 @@
-"""Whether another attempt may do better after an error that users' code, or a library of theirs, has raised.
+"""The prospect that another attempt succeeds after an error that the user's code, or a library it uses, has raised.
 
-Libraries have errors of their own, which nobody here imports: they are known by the names of their classes.
+Libraries have errors of their own, which are not imported here: they are recognized by the names of their classes.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from pitstop.spark.base.no_room import without_rows
 
 
 class Prospect(Enum):
-    """What is to be expected of another attempt."""
+    """The prospect of another attempt."""
 
     PASSES = auto()
-    """Something outside is away, such as a database: it may be back."""
+    """Something outside is away, such as a database, and may come back."""
     UNKNOWN = auto()
     STAYS = auto()
-    """The code, or a row, is wrong: it would be so again."""
+    """The code, or a row, is wrong, and another attempt would fail in the same way."""
 
 
 _PASSING = frozenset(
@@ -42,7 +42,7 @@ _STAYING = frozenset(
         *("IntegrityError", "NotSupportedError"),
     }
 )
-"""Names of errors of code, and of what a database says of a statement or a row."""
+"""Names of errors in code, and of a database's errors about a statement or a row."""
 
 _OF_NETWORK = frozenset(
     {
@@ -56,7 +56,7 @@ _JAVA_PASSES = re.compile(
     r"|java\.sql\.SQL(?:Transient|Recoverable|NonTransientConnection|Timeout)\w*Exception|\S*\.CommunicationsException).*)$"
 )
 _RETRIED_STATUS = frozenset({408, 425, 429})
-"""Answers of HTTP below 500 that say: ask again."""
+"""HTTP statuses below 500 that ask the client to try again."""
 
 
 def prospect(error: BaseException) -> Prospect:
@@ -67,7 +67,7 @@ def prospect(error: BaseException) -> Prospect:
 
 
 def passes_in_worker(trace: str) -> str | None:
-    """The line of a trace in which users' code in a process of Spark's says that something is away; None if none does.
+    """Return the line of a trace in which the user's code in a Spark process says that something is away; None if none does.
 
     The last error of a trace is the one that ended it.
     """
@@ -80,7 +80,7 @@ def passes_in_worker(trace: str) -> str | None:
 
 
 def passes_in_java(trace: str) -> str | None:
-    """The line of a trace in which Java says that what it asks over the network is away; None if none does."""
+    """Return the line of a trace in which Java says that something it asks over the network is away; None if none does."""
     found = _JAVA_PASSES.search(without_rows(trace))
     return found[1].strip() if found is not None else None
 
@@ -103,7 +103,7 @@ def _passes(error: BaseException) -> bool:
 
 
 def _status(error: BaseException) -> int | None:
-    """The status of an answer of HTTP that has come, in the words of requests, httpx and urllib."""
+    """Return the status of an HTTP response that arrived, as requests, httpx and urllib report it."""
     for said in (getattr(getattr(error, "response", None), "status_code", None), getattr(error, "code", None)):
         if isinstance(said, int) and 400 <= said < 600:
             return said
@@ -115,7 +115,7 @@ def _named(error: BaseException, names: frozenset[str]) -> bool:
 
 
 def causes(error: BaseException | None) -> list[BaseException]:
-    """Return an error with all that has led to it."""
+    """Return an error with all the errors that led to it."""
     chain: list[BaseException] = []
     while error is not None and error not in chain:
         chain.append(error)

@@ -26,13 +26,13 @@ from pitstop.spark.base.naming import quoted
 from pitstop.spark.internals.watermarks import WATERMARK_DELAY
 
 ORDER = "__order_of_row"
-"""The column that takes a row's order along where the columns that tell it are dropped."""
+"""The column that carries a row's order along where the columns that tell it are dropped."""
 
 
 def order_of(frame: DataFrame, columns: Sequence[str], digest: str = "") -> str | None:
-    """The order of rows by these columns, the first of which counts most; null counts as lowest. None: Spark cannot order one.
+    """Return the order of rows by these columns, the first of which counts most, as SQL; None if Spark cannot order one.
 
-    Orders of different digests are not compared.
+    Null counts as lowest. Orders of different digests are not compared.
     """
     parts = [_part(quoted(column), frame.schema[column].dataType) for column in columns]
     ordered = [part for part in parts if part is not None]
@@ -40,7 +40,7 @@ def order_of(frame: DataFrame, columns: Sequence[str], digest: str = "") -> str 
 
 
 def order_of_time(frame: DataFrame, order: RowOrder) -> str | None:
-    """The order of rows by their own time; None if they have none."""
+    """Return the order of rows by their own time; None if they have none."""
     columns = _columns_of_time(frame, order)
     if not columns:
         return None
@@ -66,7 +66,7 @@ def _together(parts: Sequence[tuple[str, str]], digest: str = "") -> str:
 
 
 def _part(column: str, kind: DataType) -> tuple[str, str] | None:
-    """The letter and the text of one value."""
+    """Return the letter and the text of one value."""
     form = _not_null(column, kind)
     return None if form is None else (form[0], _null_first(column, form[1]))
 
@@ -96,7 +96,7 @@ _LARGEST = "9223372036854775807"
 
 
 def _whole(number: str) -> str:
-    """A bigint as 16 digits: the sign's bit turned round, negative numbers come first."""
+    """Return a bigint as 16 digits, with the sign's bit inverted so that negative numbers come first."""
     return f"lpad(hex({number} ^ shiftleft(CAST(1 AS BIGINT), 63)), 16, '0')"
 
 

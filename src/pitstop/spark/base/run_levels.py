@@ -1,4 +1,4 @@
-"""The log levels of a run: in its own process, its JVM and its Python workers, as they are changed while it runs."""
+"""The log levels of a run, in its own process, its JVM and its Python workers, which change while it runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RunLevels:
         self._ended = threading.Event()
 
     def follow(self, *files: Path) -> None:
-        """From now on follow these files, the later ones over the earlier, and no others any more."""
+        """Follow these files from now on, and no others any more. Later files override earlier ones."""
         self._ended.set()
         ended = self._ended = threading.Event()
         follower = Follower(files, self._apply, log.warning)

@@ -22,12 +22,12 @@ from pitstop.spark.internals.packages import add_packages
 from pitstop.spark.internals.settings import FILE_MANAGER, PRIVATE_SOCKETS, ROCKSDB, STATE_PROVIDER, WORKER, without_rules
 
 _MEMBERS = "spark.pitstop.members"
-"""Setting of a session on members of ours: their ids."""
+"""The setting of a session on our members: their ids."""
 _TEMPORARY = "spark.pitstop.temporary"
-"""Setting of a session: the folder of what its Java makes in the place of ``/tmp``."""
+"""The setting of a session: the folder that its Java uses instead of ``/tmp``."""
 END_SECONDS = 120.0
 SCRATCH_PREFIX = "spark-"
-"""What the names of sessions' scratch folders begin with."""
+"""The prefix of the names of sessions' scratch folders."""
 
 STREAM_SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
@@ -50,15 +50,15 @@ STREAM_SETTINGS = {
     # stage is checked all the same, with all that leads to it (lowering/lowering.py).
     "spark.sql.streaming.unsupportedOperationCheck": "false",
 }
-"""Settings of every job's session. A job's own ``spark`` option goes over them, but for those that state depends on."""
+"""Settings of every job's session. A job's own ``spark`` option overrides them, except those that state depends on."""
 
 
 def optimizer_settings(chained: bool) -> dict[str, str]:
-    """What the optimizer must not do to a job's query; ``chained``: stateful stages follow one another in it.
+    """Return the settings that keep optimizer rules away from a job's query; ``chained``: stateful stages follow one another.
 
-    A filter pushed below the event time would show the watermark only the rows that pass it: a branch in which few rows pass
-    would hold all windows back. In chained stages these rules would shape a stage's state by what follows it: with another
-    select or filter below, saved state would no longer fit, or lack keys.
+    A filter pushed below the event time would show the watermark only the rows that pass it. A branch in which few rows pass
+    would then hold all windows back. In chained stages these rules would shape a stage's state by what follows it. With another
+    select or filter below, saved state would no longer fit, or would lack keys.
     """
     pushing = ("PushDownPredicates", "PushPredicateThroughNonJoin")
     rules = (*pushing, "ColumnPruning", "CollapseProject") if chained else pushing
@@ -68,9 +68,9 @@ def optimizer_settings(chained: bool) -> dict[str, str]:
 def build_session(
     cluster: ClusterSettings, work_dir: Path, settings: dict[str, str] | None = None, archive_classes: Path | None = None
 ) -> SparkSession:
-    """Start (or get) the session of this process, the driver of that cluster, with scratch files in ``work_dir``.
+    """Start (or get) this process's session, the driver of that cluster, with scratch files in ``work_dir``.
 
-    ``archive_classes``: where Java is to archive the classes that it loads (kit.class_archive), as it ends.
+    ``archive_classes``: the place where Java archives the classes that it loads (kit.class_archive) as it ends.
     """
     accept_own_peers_only()
     know_numpy_arguments()
@@ -120,26 +120,26 @@ def end_session(spark: SparkSession) -> None:
 
 
 def wait_for_java(spark: SparkSession) -> None:
-    """Wait until the Java of a session is gone: a task without memory ends it, and the machine may."""
+    """Wait until a session's Java is gone. A task without memory, or the machine, may end it."""
     jvm.wait_for_end(spark)
 
 
 def scratch_of(spark: SparkSession) -> Path:
-    """The folder in which a session of :func:`build_session` keeps all that it needs while it lives."""
+    """Return the folder in which a session of :func:`build_session` keeps everything that it needs while it lives."""
     folder = spark.conf.get("spark.local.dir")
     assert folder is not None
     return Path(folder)
 
 
 def temporary_of(spark: SparkSession) -> Path:
-    """The folder of a session of :func:`build_session` in which its Java unpacks libraries, and PySpark makes its sockets."""
+    """Return the folder in which a session of :func:`build_session` lets Java unpack libraries, and PySpark make its sockets."""
     folder = spark.conf.get(_TEMPORARY)
     assert folder is not None
     return Path(folder)
 
 
 def placement_of(spark: SparkSession) -> Placement | None:
-    """The members of ours that a session of :func:`build_session` has executors on; None if there are none."""
+    """Return the members on which a session of :func:`build_session` has executors; None if there are none."""
     settings = spark.sparkContext.getConf()
     members = settings.get(_MEMBERS)
     if not members:
@@ -153,15 +153,18 @@ def runs_here(spark: SparkSession) -> bool:
 
 
 def send_packages(spark: SparkSession, folder: Path, scratch: Path) -> None:
-    """Let functions that are made from now on find the packages of a folder, wherever they run; ``scratch`` stays as they do."""
+    """Let functions that are made from now on find the packages of a folder, wherever they run.
+
+    ``scratch`` must stay as long as they do.
+    """
     add_packages(spark, folder, None if runs_here(spark) else Path(tempfile.mkdtemp(dir=scratch)))
 
 
 def _ports(cluster: ClusterSettings, java_options: list[str]) -> dict[str, str]:
-    """Settings by which Spark's own ports (RPC, blocks) serve nobody but Spark: they deserialize what they are sent.
+    """Return settings that keep Spark's own ports (RPC, blocks) to Spark alone: they deserialize whatever they receive.
 
-    With a local master, and on Kubernetes, Spark makes up the secret. On another cluster its members must share one: that is its
-    administrator's to set.
+    With a local master, and on Kubernetes, Spark makes up the secret. On another cluster the members must share one, which its
+    administrator sets.
     """
     if cluster.master.startswith("k8s://"):  # executors run what we run
         return {"spark.authenticate": "true", "spark.executor.extraJavaOptions": " ".join(java_options)}
@@ -169,7 +172,7 @@ def _ports(cluster: ClusterSettings, java_options: list[str]) -> dict[str, str]:
 
 
 def _java_options(java: Path) -> list[str]:
-    """What the Java of driver and executors gets."""
+    """Return the options that the Java of driver and executors gets."""
     logging = f"-Dlog4j2.configurationFile={Path(__file__).parent / 'log4j2.properties'}"
     # Hadoop runs a program for each permission that it sets on a local file. Java's own way, a helper for each program, takes
     # four times as long; later releases mean to take this one away.
@@ -178,7 +181,7 @@ def _java_options(java: Path) -> list[str]:
 
 
 def _executors(own: SparkCluster, java_options: list[str]) -> dict[str, str]:
-    """Settings by which a job has one executor on each of our members, and nobody without the secret can speak to any of it."""
+    """Return settings that give a job one executor on each of our members, closed to anybody without the secret."""
     cores = own.cores or (1,)
     return {
         **own.spark_settings,
@@ -204,5 +207,5 @@ def apply_settings(spark: SparkSession, partitions: int, settings: dict[str, str
 
 
 def use_partitions(spark: SparkSession, partitions: int) -> None:
-    """Let the queries that are started from now on keep their state in so many partitions."""
+    """Let the queries that start from now on keep their state in this many partitions."""
     spark.conf.set("spark.sql.shuffle.partitions", str(partitions))

@@ -1,4 +1,4 @@
-"""What ``*`` stands for within an expression of Spark's SQL."""
+"""The meaning of ``*`` within an expression of Spark's SQL."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _STAR = re.compile(r"[(,]\s*\*\s*[,)]")
 
 
 def sees_all(expression: Any) -> bool:
-    """True of an object of Spark's with a ``*`` among the arguments of a function: it cannot be rewritten, as a text can."""
+    """Return True if a Spark object has a ``*`` among the arguments of a function: unlike a text, it cannot be rewritten."""
     return not isinstance(expression, str) and _STAR.search(str(expression)) is not None
 
 
 def stars_without(text: str, column: str) -> str:
-    """The expression, in which each ``*`` among the arguments of a function stands for all columns but this one.
+    """Return the expression with each ``*`` among a function's arguments replaced by all columns but this one.
 
-    A star that stands alone is left as it is, as is one of a table or a struct (``a.*``) and one that multiplies.
+    A star that stands alone stays as it is. So does a star of a table or a struct (``a.*``), and one that multiplies.
     """
     if "*" not in text:
         return text

@@ -1,4 +1,4 @@
-"""Where the state of a job lives while it runs: the settings of each store, and which one a job with state_store=auto takes."""
+"""The place where a job's state lives while it runs: the settings of each store, and the choice with state_store=auto."""
 
 from __future__ import annotations
 
@@ -27,20 +27,21 @@ STATE_STORES = {
         "spark.sql.streaming.stateStore.maintenanceInterval": "10s",
     },
 }
-"""Settings of each state store; all have the same keys, so that none is left over from the session's last job."""
+"""The settings of each state store. All have the same keys, so that none stays from the session's last job."""
 
 SHARE_VARIABLE, SHARE = "PITSTOP_STATE_MEMORY_SHARE", 0.4
-"""How much of the heap state may take before a job with state_store=auto moves to disk: an environment variable, its default."""
+"""The share of the heap that state may take before a job with state_store=auto moves to disk: an environment variable, its
+default."""
 SHARE_TO_START = 0.5
-"""Saved state that would take more than so much of that is begun on disk: it would soon have to move."""
+"""Saved state that would take more than this part of the share begins on disk: it would soon have to move."""
 GROWN_IN_MEMORY, STATE_FILES = 8, "state/"
-"""How many times its files' size state takes in memory at the most, and where these are in a checkpoint."""
+"""The most memory that state takes as a multiple of its files' size, and the place of these files in a checkpoint."""
 SHARE_TO_HOLD = 1.5
-"""State that takes so many times what it may grows too fast: no epoch begins until it has moved."""
+"""State that takes this many times its allowance grows too fast: no epoch begins until it has moved."""
 
 
 def use_state_store(spark: SparkSession, config: JobConfig, store: StateStore) -> str:
-    """Let queries that are started from now on, without a checkpoint, keep their state there; returns the provider's class."""
+    """Let queries that start from now on without a checkpoint keep their state in ``store``; return the class of its provider."""
     for key, value in (STATE_STORES[store] | config.spark).items():
         spark.conf.set(key, value)
     return state_provider(spark)
@@ -49,11 +50,11 @@ def use_state_store(spark: SparkSession, config: JobConfig, store: StateStore) -
 def chosen_store(
     spark: SparkSession, config: JobConfig, plan: Plan, saved: SnapshotManifest | None, in_steps: bool
 ) -> StateStore:
-    """The store of a new checkpoint, which begins with the state of ``saved``, or with none.
+    """Return the store of a new checkpoint, which begins with the state of ``saved``, or with none.
 
-    ``in_steps``: the state grows by so much in an epoch. Where a source does not say how much that reads, one that reads all that
-    came while the job stood may bring more keys than memory holds, again at each try.
-    UsageError if the share of the heap is none: at once, and not when a job that runs is measured by it.
+    ``in_steps`` says that an epoch adds only a bounded amount of state. A source without a limit reads everything that came while
+    the job stood. It may then bring more keys than memory holds, at each attempt. UsageError if the configured share of the heap
+    is not a share: at once, and not only when a running job is measured by it.
     """
     if config.state_store is not StateStore.AUTO:
         return config.state_store
@@ -67,7 +68,10 @@ def chosen_store(
 
 
 def _bytes_of_state(saved: SnapshotManifest) -> int:
-    """What saved state takes in memory: as its run has told, else as its files let expect, rather too much than too little."""
+    """Return the bytes of memory that saved state takes, as its run reported.
+
+    Without a report they are estimated from its files, rather too high.
+    """
     known = [saved.stages.get(stage, {}).get("bytes") for stage in Plan.from_dict(saved.plan).stateful]
     if all(size is not None for size in known):
         return sum(int(size or 0) for size in known)
@@ -75,12 +79,12 @@ def _bytes_of_state(saved: SnapshotManifest) -> int:
 
 
 def store_of(provider: str) -> StateStore:
-    """The store that a provider's class belongs to."""
+    """Return the store to which a provider's class belongs."""
     return StateStore.MEMORY if provider == IN_MEMORY else StateStore.ROCKSDB
 
 
 def memory_for_state(spark: SparkSession) -> int:
-    """How many bytes state may take in memory in this process, with state_store=auto."""
+    """Return the number of bytes of this process's memory that state may take with state_store=auto."""
     return int(_share() * heap_bytes(spark))
 
 

@@ -1,4 +1,4 @@
-"""The folder in which a session's Java, and PySpark, keep what others would find in ``/tmp``: unpacked libraries, and sockets."""
+"""The folder that a session's Java, and PySpark, use instead of ``/tmp`` for unpacked libraries and sockets."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pathlib import Path
 from pitstop.errors import EngineError
 
 PREFIX = "pitstop-java-"
-"""What the names of these folders begin with."""
+"""The prefix of the names of these folders."""
 MOST_BYTES = 107 - len("/.01234567-89ab-cdef-0123-456789abcdef.sock")
-"""How long the path of such a folder may be: that of a socket in it has 107 bytes at most."""
+"""The longest path of such a folder, in bytes: that of a socket in it has 107 at most."""
 _USUAL = (Path("/tmp"), Path("/var/tmp"))
 
 
 def places() -> Iterator[Path]:
-    """Folders in which such a folder may lie, the best first: not in the data folder, whose path may be long."""
+    """Yield folders in which such a folder may lie, the best first. The data folder is not among them: its path may be long."""
     for place in dict.fromkeys((Path(tempfile.gettempdir()), *_USUAL)):
         text = str(place / f"{PREFIX}12345678")
         # Java's options are told apart by blanks, and quotes hold them together.
@@ -29,7 +29,7 @@ def places() -> Iterator[Path]:
 
 
 def temporary_folder() -> Path:
-    """Make a folder that is this user's alone; it goes as this process ends."""
+    """Make a folder that belongs to this user alone. It goes as this process ends."""
     for place in places():
         try:
             folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructType
 
 NO_VALUE = "\ufdd0null\ufdd0"
-"""What Spark's CSV parser is to take for null: a text that nobody has. Else it would take ``""`` for null, too."""
+"""The text that Spark's CSV parser takes for null. No value has it; otherwise Spark would take ``""`` for null, too."""
 
 CSV_FORM = {"quote": '"', "escape": '"'}
 """RFC 4180: a quote within quotes is doubled, and a backslash is a letter like others."""
@@ -16,10 +16,10 @@ CORRUPT = "__corrupt"
 """Column, or field, of a parsed row: its text if it did not parse, else null."""
 
 PLACE = "__place"
-"""Column beside it where files are parsed: the file that the text is in."""
+"""The column beside it, where files are parsed: the file that holds the text."""
 
 _AS_TEXT = ("string", "byte", "short", "integer", "long", "boolean")
-"""Types of keys that Spark writes into JSON as people do; of others it shows how it keeps them."""
+"""Types of keys that Spark writes into JSON as people do. For others it shows its internal form."""
 
 _IN_NO_FILE = ("interval",)
 """Types that Spark writes into no file; the intervals of days to seconds and years to months are types of their own."""
@@ -34,7 +34,7 @@ EXACT_TIMES = {
 
 
 def writing_options(form: str, columns: int, user: dict[str, str]) -> dict[str, str]:
-    """Options of Spark's writer of ``csv``, ``json`` or ``parquet``: ours, under those of a user."""
+    """Return the options of Spark's writer of ``csv``, ``json`` or ``parquet``: ours, overridden by a user's."""
     if form == "parquet":
         return user
     ours = dict(EXACT_TIMES)
@@ -47,7 +47,7 @@ def writing_options(form: str, columns: int, user: dict[str, str]) -> dict[str, 
 
 
 def reading_options(form: str, schema: StructType | None, user: dict[str, str]) -> dict[str, str]:
-    """Options of Spark's reader: ours, under those of a user."""
+    """Return the options of Spark's reader: ours, overridden by a user's."""
     if form != "csv":
         return user
     texts = schema is None or any(isinstance(field.dataType, StringType) for field in schema.fields)
@@ -55,16 +55,19 @@ def reading_options(form: str, schema: StructType | None, user: dict[str, str]) 
 
 
 def lenient_options(form: str, schema: StructType | None, user: dict[str, str]) -> dict[str, str] | None:
-    """Options that read once more the rows that cannot be read with :func:`reading_options`; None if that would change nothing.
+    """Return options that read again the rows that :func:`reading_options` cannot read; None if that would change nothing.
 
-    Who puts all fields in quotes has ``""`` for a number that is not there. In such a row all empty texts are taken for null.
+    A writer that puts all fields in quotes writes ``""`` for a missing number. In such a row all empty texts are taken for null.
     """
     texts = schema is not None and len({isinstance(field.dataType, StringType) for field in schema.fields}) == 2
     return _under(CSV_FORM, user) if form == "csv" and texts and not _says_empty(user) else None
 
 
 def has_no_place(form: str, kind: DataType) -> str | None:
-    """What a format cannot hold of a type, and what to do: a clause that goes on ``column 'x' ...``; None if it can."""
+    """Return what a format cannot hold of a type, and what to do; None if it can.
+
+    The text is a clause that goes on ``column 'x' ...``.
+    """
     name = kind.typeName()
     if form == "csv" and name in ("struct", "array", "map", "variant"):
         return "is nested, and csv has no place for it: use json or parquet."
@@ -84,7 +87,10 @@ def has_no_place(form: str, kind: DataType) -> str | None:
 
 
 def cannot_be_read(form: str, kind: DataType) -> str | None:
-    """What Spark cannot read of a type in a format, and what to do: a clause that goes on ``column 'x' ...``; None if it can."""
+    """Return what Spark cannot read of a type in a format, and what to do; None if it can.
+
+    The text is a clause that goes on ``column 'x' ...``.
+    """
     key = _other_key(kind, ("string",)) if form == "json" else None
     if key is None:
         return None
@@ -92,7 +98,7 @@ def cannot_be_read(form: str, kind: DataType) -> str | None:
 
 
 def _other_key(kind: DataType, types: tuple[str, ...]) -> DataType | None:
-    """The type of keys of a map in it that is none of these."""
+    """Return the type of the keys of a map in it that is none of these."""
     keys = (part.keyType for part in _parts(kind) if isinstance(part, MapType))
     return next((key for key in keys if key.typeName() not in types), None)
 
@@ -123,6 +129,6 @@ def _says_empty(user: dict[str, str]) -> bool:
 
 
 def _under(ours: dict[str, str], user: dict[str, str]) -> dict[str, str]:
-    """Both. Two names of Spark's options never differ in case alone."""
+    """Return both kinds of options, a user's over ours. The names of two of Spark's options never differ in case alone."""
     chosen = {name.casefold() for name in user}
     return {name: value for name, value in ours.items() if name.casefold() not in chosen} | user

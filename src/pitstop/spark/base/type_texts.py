@@ -15,25 +15,25 @@ _SIMPLE = re.compile(
     r"interval(?: (?:year|month|day|hour|minute|second)(?: to (?:month|hour|minute|second))?)?|"
     r"void|variant|(?:geography|geometry)\((?:any|\d+)\))(?=[,>]|\Z)"
 )
-"""A type without others in it, up to where it ends: what only begins like one is part of a name."""
+"""The text of a type without others in it, up to its end: a text that only begins like one is part of a name."""
 _COLON = re.compile(":")
 _NESTED = re.compile("struct<>|struct<|array<|map<")
 
 
 def type_of(text: str) -> DataType:
-    """The type that a plan writes so. Needs a session."""
+    """Return the type that a plan writes as this text. Needs a session."""
     return DataType.fromDDL(ddl_of(text))
 
 
 def ddl_of(text: str) -> str:
-    """The type with the names within it quoted, as Spark reads it in SQL and DDL.
+    """Return the type with the names within it quoted, as Spark reads it in SQL and DDL.
 
     A text is returned as it is if not all of it is understood: Spark then says so, and nothing is left out.
     """
 
     @cache  # a name may hold colons, and what follows each of them is looked at
     def type_at(begin: int) -> tuple[str, int] | None:
-        """(the type that begins there, where it ends)."""
+        """Return (the type that begins there, where it ends)."""
         if simple := _SIMPLE.match(text, begin):
             return simple[0], simple.end()
         nested = _NESTED.match(text, begin)

@@ -1,4 +1,4 @@
-"""Files that Spark cannot read: missing ones, and those that are not written to their end."""
+"""Files that Spark cannot read: missing ones, and incomplete ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _GONE, _NO_FOOTER = "FILE_NOT_EXIST", "CANNOT_READ_FILE_FOOTER"
 
 
 def unread_file(trace: str, nodes: Iterable[Node] = ()) -> str | None:
-    """Which file is missing or half-written by an error of Spark's, and of which stage, as a clause; None if none is."""
+    """Return the file that Spark's error calls missing or half-written, and its stage, as a clause; None if it names none."""
     failed = _FAILED.search(trace)
     if failed is None:
         return None
@@ -44,5 +44,5 @@ def _reads(node: Node, path: str) -> bool:
 
 
 def _plain(url: str) -> str:
-    """A local path; other URLs stay as they are."""
+    """Return a URL as a local path; URLs of other file systems stay as they are."""
     return unquote(re.sub(r"^file:/+", "/", url))

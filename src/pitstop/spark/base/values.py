@@ -8,7 +8,7 @@ import pyarrow as pa
 
 
 def python_rows(table: pa.Table) -> list[dict[str, Any]]:
-    """The rows of a table as dicts."""
+    """Return the rows of a table as dicts."""
     try:
         rows: list[dict[str, Any]] = table.to_pylist()
     except (OverflowError, ValueError):
@@ -18,7 +18,7 @@ def python_rows(table: pa.Table) -> list[dict[str, Any]]:
 
 
 def value_of(scalar: Any) -> Any:
-    """The Python value of an Arrow scalar; of a struct a dict, of a list a list."""
+    """Return the Python value of an Arrow scalar: a dict for a struct, a list for a list."""
     try:
         return scalar.as_py()
     except (OverflowError, ValueError):

@@ -1,4 +1,4 @@
-"""Code of archives, sent along with what is pickled, by Spark's own copy of cloudpickle."""
+"""Code of archives that is sent along with pickled objects, by Spark's own copy of cloudpickle."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pyspark.cloudpickle
 
 @contextmanager
 def code_sent_along(kind: type) -> Iterator[None]:
-    """Within it, a class that was imported from an archive is pickled with the code of its package.
+    """Pickle a class that was imported from an archive with the code of its package, within this context.
 
     Spark's process that plans a streaming read knows the ``.py`` files of a session, but none of its archives.
     """

@@ -14,14 +14,14 @@ from pyspark.sql.types import StructField, StructType
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:
-    """The Arrow schema in which a Python data source gives rows of this schema; timestamps are in UTC."""
+    """Return the Arrow schema in which a Python data source gives rows of this schema; timestamps are in UTC."""
     return to_arrow_schema(schema, timezone="UTC")
 
 
 def arrow_rows(rows: Sequence[Sequence[Any]], schema: StructType) -> pa.RecordBatch:
-    """Rows of Python values as Arrow, in the types of a Spark schema; timestamps without a zone are in UTC.
+    """Return rows of Python values as Arrow, in the types of a Spark schema; timestamps without a zone are in UTC.
 
-    Spark's exception if a value is of another type and cannot be converted.
+    Spark raises its exception if a value has another type and cannot be converted.
     """
     wanted, columns = arrow_schema(schema), list(zip(*rows, strict=True)) or [()] * len(schema.fields)
     arrays = [_column(values, kind.type, field) for values, kind, field in zip(columns, wanted, schema.fields, strict=True)]
@@ -29,7 +29,7 @@ def arrow_rows(rows: Sequence[Sequence[Any]], schema: StructType) -> pa.RecordBa
 
 
 def python_values(values: pa.Array) -> list[Any]:
-    """What ``to_pylist`` gives, of most types many times faster. Timestamps must have no zone."""
+    """Return the result of ``to_pylist``, for most types many times faster. Timestamps must have no zone."""
     kind = values.type
     if pa.types.is_string(kind) or pa.types.is_binary(kind):
         found: list[Any] = values.to_numpy(zero_copy_only=False).tolist()
@@ -45,7 +45,7 @@ def python_values(values: pa.Array) -> list[Any]:
 
 _ANY = {"bool": False, "timestamp[us]": datetime(1970, 1, 1)}
 _PYTHON_YEARS = tuple((moment - datetime(1970, 1, 1)) // timedelta(microseconds=1) for moment in (datetime.min, datetime.max))
-"""In microseconds."""
+"""The first and the last moment that Python's datetime can hold, in microseconds."""
 
 
 def _quick(values: pa.Array) -> bool:

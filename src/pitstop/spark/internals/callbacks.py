@@ -1,7 +1,7 @@
 """The port on which the JVM calls functions of this process (py4j's callback server): only its own user gets in.
 
-The protocol has no secret: who can connect can detach the objects of a running query and end it. py4j loses the token that its
-callback server could ask for when it copies its settings.
+The protocol has no secret: anybody who can connect can detach the objects of a running query and end it. py4j loses the token
+that its callback server could ask for when it copies its settings.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pitstop.kit.tcp import is_own_peer
 
 
 class _OwnPeersOnly(socket.socket):
-    """A listening socket that closes what another user connects."""
+    """A listening socket that closes the connections of other users."""
 
     __slots__ = ()  # no other layout than a socket has, so that one can become it
 
@@ -37,5 +37,5 @@ def _guard(*, server: Any, **_: Any) -> None:
 
 
 def accept_own_peers_only() -> None:
-    """Every callback server that is started in this process from now on asks the kernel who connects."""
+    """Let every callback server that starts in this process from now on ask the kernel which user connects."""
     server_started.connect(_guard)

@@ -20,7 +20,7 @@ _run_worker = daemon.worker
 
 
 def _worker(sock: socket, authenticated: bool) -> int:
-    """What the daemon runs in each process that it forks: once for each task, as long as the process is used again."""
+    """Run the worker in each process that the daemon forks: once for each task, as long as the process is used again."""
     if sys.argv[1:] == [_WORKER]:
         _prepare()
     return _run_worker(sock, authenticated)
@@ -28,9 +28,9 @@ def _worker(sock: socket, authenticated: bool) -> int:
 
 @cache
 def _prepare() -> None:
-    """Let Spark's worker read functions in our way. Nothing is imported before the fork: Arrow and others start threads.
+    """Make Spark's worker read functions in our way. Nothing is imported before the fork, because Arrow and others start threads.
 
-    Done once in a process, whose tasks may be thousands: each further time would put another layer around the one before.
+    This is done once in a process, whose tasks may be thousands. Each further call would add another layer around the one before.
     """
     from pyspark import worker
     from pyspark.util import PythonEvalType
@@ -42,7 +42,7 @@ def _prepare() -> None:
     read_udfs: Callable[..., tuple[Any, Any, Any, Any]] = worker.read_udfs
 
     def read(pickled: Any, told: Any, eval_type: int, settings: Any, evaluation: Any) -> tuple[Any, Any, Any, Any]:
-        """Spark's ``read_udfs``: (function, profiler, what reads batches, what writes them)."""
+        """Return, as Spark's ``read_udfs`` does, (function, profiler, reader of batches, writer of batches)."""
         follow_levels()
         found = read_udfs(pickled, told, eval_type, settings, evaluation)
         if eval_type != PythonEvalType.SQL_GROUPED_MAP_PANDAS_UDF_WITH_STATE:

@@ -1,4 +1,4 @@
-"""Watermarks before 1970. Spark takes a watermark below 0 for 0; the queries of a session in which this is set up do not."""
+"""Watermarks before 1970. Spark takes a watermark below 0 for 0; the queries of a session that is set up here do not."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LISTENER = "EarlyWatermarks"
 
 
 def allow_early_watermarks(spark: SparkSession) -> None:
-    """Let queries that are started in this session from now on have watermarks from the year 1 on."""
+    """Let queries that start in this session from now on have watermarks from the year 1 on."""
     manager = session_of(spark).streams()
     if any(listener.getClass().getName() == _LISTENER for listener in manager.listListeners()):
         return

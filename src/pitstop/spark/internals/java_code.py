@@ -1,4 +1,4 @@
-"""Java classes of our own: of the jar that is made of them (kit.class_jar), else compiled when they are needed."""
+"""Java classes of our own, from the jar that is made of them (kit.class_jar), or else compiled when they are needed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pitstop.spark.internals.jvm import classes, gateway, session_of
 
 
 def driver_class(spark: SparkSession, name: str) -> Any:
-    """A class of ours, for use in the driver alone."""
+    """Return a class of ours, for use in the driver alone."""
     try:
         return _loader(spark).loadClass(name)
     except Py4JJavaError:  # no jar of them has been made here
@@ -22,7 +22,7 @@ def driver_class(spark: SparkSession, name: str) -> Any:
 
 
 def shared_class(spark: SparkSession, name: str) -> Any:
-    """A class of ours whose objects may go to executors."""
+    """Return a class of ours whose objects may go to executors."""
     loader = session_of(spark).sharedState().jarClassLoader()
     if not _has(spark, loader, name):
         spark.sql(f"ADD JAR '{_jar(spark, name)}'")
@@ -30,7 +30,7 @@ def shared_class(spark: SparkSession, name: str) -> Any:
 
 
 def new(spark: SparkSession, java_class: Any, *arguments: Any) -> Any:
-    """A new object of such a class by its only constructor."""
+    """Return a new object of such a class, made by its only constructor."""
     given = gateway(spark).new_array(classes(spark).java.lang.Object, len(arguments))
     for place, argument in enumerate(arguments):
         given[place] = argument
@@ -38,7 +38,7 @@ def new(spark: SparkSession, java_class: Any, *arguments: Any) -> Any:
 
 
 def _has(spark: SparkSession, loader: Any, name: str) -> bool:
-    """True if executors find the class, too: those on other machines may have another class path than the driver."""
+    """Return True if executors find the class, too: those on other machines may have another class path than the driver."""
     context = spark.sparkContext
     if not str(context.master).startswith("local"):
         return f"/{name}.jar" in str(context._jsc.sc().listJars())

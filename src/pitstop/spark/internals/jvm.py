@@ -10,28 +10,28 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.sql import DataFrame, SparkSession
 
 JavaError = Py4JError
-"""What Spark's calls raise where PySpark has no error of its own."""
+"""The error that Spark's calls raise where PySpark has no error of its own."""
 
 _JAVA_SAYS = "Trace:"
-"""Stands in the text of py4j's errors that an answer of the JVM has brought."""
+"""The text in py4j's errors that come from an answer of the JVM."""
 
 
 def classes(spark: SparkSession) -> Any:
-    """The JVM's packages and classes, as attributes."""
+    """Return the JVM's packages and classes, as attributes."""
     found = spark._jvm
     assert found is not None, "this session has no JVM: Pitstop runs with Spark classic, not with Spark Connect"
     return found
 
 
 def gateway(spark: SparkSession) -> Any:
-    """What makes arrays in the JVM."""
+    """Return the gateway to the JVM, which makes arrays there."""
     found = spark.sparkContext._gateway
     assert found is not None, "this session has no JVM: Pitstop runs with Spark classic, not with Spark Connect"
     return found
 
 
 def end(spark: SparkSession, seconds: float) -> None:
-    """Stop the session, and let its JVM come to its end; TimeoutExpired if it does not within so many seconds."""
+    """Stop the session and wait for its JVM to end; TimeoutExpired if it does not end within this many seconds."""
     connection = gateway(spark)
     spark.stop()
     connection.shutdown()
@@ -40,7 +40,7 @@ def end(spark: SparkSession, seconds: float) -> None:
 
 
 def wait_for_end(spark: SparkSession) -> None:
-    """Wait until the session's JVM has come to its end, however that came."""
+    """Wait until the session's JVM has ended, for whatever reason."""
     gateway(spark).proc.wait()
 
 
@@ -53,15 +53,15 @@ def is_gone(spark: SparkSession) -> bool:
 
 
 def heap_bytes(spark: SparkSession) -> int:
-    """The most memory that the JVM takes for its objects."""
+    """Return the most bytes that the JVM takes for its objects."""
     return int(classes(spark).java.lang.Runtime.getRuntime().maxMemory())
 
 
 def is_lost_java(error: BaseException) -> bool:
-    """True if an error says that nothing answers in the JVM any more.
+    """Return True if an error says that the JVM does not answer any more.
 
-    A call that is under way as the JVM dies may raise no error of the network, but the plainest of py4j's, without what Java
-    says; and one of a thread that has made none before, what the socket says.
+    A call that is under way as the JVM dies may raise no network error, but py4j's plainest one, without Java's words. In a
+    thread that has made no call before, it raises the error of the socket.
     """
     if isinstance(error, OSError):
         return _raised_in(error, "py4j")
@@ -74,37 +74,37 @@ def _raised_in(error: BaseException, package: str) -> bool:
 
 
 def session_of(spark: SparkSession) -> Any:
-    """The Java session."""
+    """Return the Java session."""
     return spark._jsparkSession
 
 
 def hadoop_settings(spark: SparkSession) -> Any:
-    """A new Hadoop configuration with the settings of the session."""
+    """Return a new Hadoop configuration with the settings of the session."""
     return session_of(spark).sessionState().newHadoopConf()
 
 
 def analyzed(frame: DataFrame) -> Any:
-    """The logical plan of a DataFrame after analysis, before the optimizer."""
+    """Return the logical plan of a DataFrame after analysis, before the optimizer."""
     return frame._jdf.queryExecution().analyzed()
 
 
 def java_frame(frame: DataFrame) -> Any:
-    """The Java DataFrame of a Python one."""
+    """Return the Java DataFrame of a Python one."""
     return frame._jdf
 
 
 def java_query(query: Any) -> Any:
-    """What runs a streaming query: Spark's ``MicroBatchExecution``."""
+    """Return the object that runs a streaming query: Spark's ``MicroBatchExecution``."""
     return query._jsq.streamingQuery()
 
 
 def children(node: Any) -> Iterator[Any]:
-    """The inputs of a node of a plan, in order."""
+    """Yield the inputs of a node of a plan, in order."""
     return items(node.children())
 
 
 def items(sequence: Any) -> Iterator[Any]:
-    """What is in a sequence of Scala's, in order."""
+    """Yield the items of a Scala sequence, in order."""
     return (sequence.apply(number) for number in range(sequence.size()))
 
 
@@ -114,12 +114,15 @@ def sequence_of(spark: SparkSession, parts: list[Any]) -> Any:
 
 
 def cancel_group(spark: SparkSession, group: str) -> None:
-    """Cancel the jobs of a group, also those that it has not submitted yet: what PySpark offers misses a job that just begins."""
+    """Cancel the jobs of a group, including those that it has not submitted yet.
+
+    PySpark's own method misses a job that just begins.
+    """
     spark.sparkContext._jsc.sc().cancelJobGroupAndFutureJobs(group)
 
 
 def left_tasks(spark: SparkSession) -> int:
-    """How many tasks run of stages that have ended or were cancelled: those that do not look whether they are to end."""
+    """Return the number of running tasks whose stages have ended or were cancelled, and that do not check if they are to end."""
     status = spark.sparkContext._jsc.sc().statusTracker()
     running = sum(executor.numRunningTasks() for executor in status.getExecutorInfos())
     stages = (status.getStageInfo(stage) for stage in status.getActiveStageIds())
@@ -127,12 +130,12 @@ def left_tasks(spark: SparkSession) -> int:
 
 
 def ended_tasks(spark: SparkSession) -> tuple[tuple[int, int], ...]:
-    """(stage, tasks of it that have ended) for each stage that is being worked on."""
+    """Return (stage, tasks of it that have ended) for each active stage."""
     status = spark.sparkContext._jsc.sc().statusTracker()
     stages = ((int(stage), status.getStageInfo(stage)) for stage in status.getActiveStageIds())
     return tuple(sorted((stage, int(info.get().numCompletedTasks())) for stage, info in stages if info.isDefined()))
 
 
 def end_jobs(spark: SparkSession) -> None:
-    """Cancel all that the session's context is computing."""
+    """Cancel everything that the session's context is computing."""
     spark.sparkContext._jsc.sc().cancelAllJobs()

@@ -33,10 +33,10 @@ _STATES = StructType(
 
 
 class Rows(Protocol):
-    """Rows of a batch in the form that a function likes."""
+    """Rows of a batch in the form that a function takes."""
 
     def part(self, start: int, count: int) -> Self:
-        """So many of them, from the given place."""
+        """Return ``count`` rows from ``start`` on."""
 
     def extend(self, more: Self) -> None:
         """Add more rows behind them."""
@@ -46,33 +46,33 @@ R = TypeVar("R", bound=Rows)
 
 
 class BatchFunction(Protocol[R]):
-    """A function with state that takes its rows by the batch."""
+    """A function with state that takes its rows batch by batch."""
 
     def of_arrow(self, batch: pa.RecordBatch) -> R:
-        """The rows of a batch."""
+        """Return the rows of a batch."""
 
     def keys_of_arrow(self, columns: Sequence[pa.Array]) -> list[tuple[Any, ...]]:
-        """The keys that stand in these columns."""
+        """Return the keys that stand in these columns."""
 
     def of_key(self, key: tuple[Any, ...], items: R, state: KeptState) -> list[tuple[Any, ...]]:
-        """The rows that a key's rows make; changes the state."""
+        """Return the rows that a key's rows make; change its state."""
 
 
 @dataclass(frozen=True)
 class KeyFacts:
-    """What Spark says of a key beside its state, and of nearly all keys of an epoch in the same words."""
+    """Spark's facts about a key beside its state. Nearly all keys of an epoch have the same facts, in the same words."""
 
     exists: bool
     timed_out: bool
     watermark_ms: int
     timeout_ms: int
-    """When the key times out; -1: never."""
+    """The time at which the key times out; -1: never."""
     head: str
-    """The part of the words that comes back unchanged."""
+    """The part of Spark's text that goes back unchanged."""
 
 
 class KeptState:
-    """The state of one key: what of Spark's GroupState a function with state needs, without what takes time there."""
+    """The state of one key: the parts of Spark's GroupState that a function with state needs, without its slow parts."""
 
     __slots__ = ("_facts", "_key", "_removed", "_timeout_ms", "_updated", "exists", "get")
 
@@ -99,7 +99,7 @@ class KeptState:
         self._timeout_ms = at
 
     def sent(self) -> tuple[str, bytes, bytes | None, int]:
-        """What goes back to Spark: what is to be said of the key, the key, its state, and when it was to time out before."""
+        """Return what goes back to Spark: facts about the key, the key, its state, and its previous timeout."""
         said = (
             f'{self._facts.head}, "defined": {_truth(self.exists)}, "updated": {_truth(self._updated)}, '
             f'"removed": {_truth(self._removed)}, "timeoutTimestamp": {self._timeout_ms}}}'
@@ -108,10 +108,16 @@ class KeptState:
 
 
 class KeyedBatches(Generic[R]):
-    """What the worker runs for a partition of an epoch: batches as Spark sends them to batches as it wants them."""
+    """The function that the worker runs for a partition of an epoch.
+
+    It turns batches as Spark sends them into batches as Spark wants them.
+    """
 
     def __init__(self, function: BatchFunction[R], key_columns: Sequence[int], output: StructType) -> None:
-        """``key_columns`` are the places of the key's columns in a batch, ``output`` is the form of the rows that are made."""
+        """Create it.
+
+        ``key_columns`` are the places of the key's columns in a batch; ``output`` is the form of the resulting rows.
+        """
         self._function, self._key_columns, self._output = function, key_columns, output
 
     def __call__(self, partition: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -129,7 +135,7 @@ class KeyedBatches(Generic[R]):
                 yield self._batch(rows, states)
 
     def _groups(self, batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[tuple[Any, ...], R, KeptState]]:
-        """Each key with its rows, which may come in several chunks, and its state."""
+        """Yield each key with its rows, which may come in several chunks, and its state."""
         state: KeptState | None = None
         items: R | None = None
         for batch in batches:
@@ -149,7 +155,7 @@ class KeyedBatches(Generic[R]):
                     state = items = None
 
     def _batch(self, rows: list[tuple[Any, ...]], states: list[tuple[Any, ...]]) -> pa.RecordBatch:
-        """Three structs side by side, filled up with nulls to one length, of which the first says how many rows are real."""
+        """Return three structs side by side, filled with nulls to one length. The first says how many rows are real."""
         length = max(len(rows), len(states))
         counts = [(len(rows), len(states))] * length
         parts = [(counts, _COUNTS), (rows, self._output), (states, _STATES)]
@@ -159,7 +165,7 @@ class KeyedBatches(Generic[R]):
 
 @contextmanager
 def _garbage_by_hand() -> Iterator[None]:
-    """While this lasts Python does not look for cycles by itself: it would go through all rows again and again."""
+    """Keep Python's cycle collector from running by itself meanwhile: it would go through all rows again and again."""
     by_itself = gc.isenabled()
     gc.disable()
     try:
@@ -176,7 +182,7 @@ def _received(told: dict[str, Any]) -> KeptState:
 
 @lru_cache(maxsize=1_000)
 def facts_of(text: str) -> KeyFacts:
-    """What stands in Spark's words."""
+    """Return the facts in Spark's text about a key."""
     found: dict[str, Any] = json.loads(text)
     changing = {name: found.pop(name) for name in ("defined", "updated", "removed", "timeoutTimestamp")}
     head = json.dumps(found | {"optionalValue": None}).removesuffix("}")
@@ -189,7 +195,7 @@ def _truth(value: bool) -> str:
 
 
 def _told(structs: pa.StructArray) -> list[dict[str, Any]]:
-    """What Spark says of each key; behind that there are nulls, for there are more rows than keys."""
+    """Return Spark's record of each key. Nulls follow the last key, because there are more rows than keys."""
     names = [field.name for field in structs.type]
     known = structs.slice(0, len(structs) - structs.null_count)
     return [dict(zip(names, values, strict=True)) for values in zip(*map(python_values, known.flatten()), strict=True)]

@@ -1,4 +1,4 @@
-"""Rows that are late for windows, found as they come (LateRows.java): Spark sees them once they are combined."""
+"""Rows that are late for windows, found as they arrive (LateRows.java): Spark sees them only after they are combined."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from pitstop.spark.internals.java_code import driver_class, new
 from pitstop.spark.internals.jvm import session_of
 
 LATE = "late:"
-"""What the name of an aggregate or column begins with that tells which rows are late for windows."""
+"""The prefix of an aggregate or column that tells which rows are late for windows."""
 
 _NEVER = -(2**63) + 41
-"""In the place of the last late time: no time is as low."""
+"""The value used for the last late time when there is none: no time is as low."""
 _INJECTOR = "LateRows"
 _INJECTED = "spark.pitstop.late"
 _SETTING = threading.Lock()
 
 
 def find_late_rows(spark: SparkSession) -> None:
-    """Let queries that are started in this session from now on find late rows; without this, nothing is late there."""
+    """Let queries that start in this session from now on find late rows. Without this, no row there is late."""
     with _SETTING:
         if spark.conf.get(_INJECTED, None) is None:
             session_of(spark).extensions().injectColumnar(new(spark, driver_class(spark, _INJECTOR)))
@@ -29,10 +29,10 @@ def find_late_rows(spark: SparkSession) -> None:
 
 
 def late_rows(time: Column, window: str, grid_us: int, gap_us: int) -> Column:
-    """Return an aggregate for an observation of rows that a window combines: how many of them the epoch drops as late.
+    """Return an aggregate for an observation of rows that a window combines: the number of them that the epoch drops as late.
 
-    ``window``: the column of the window that Spark groups by. With a ``grid_us`` of 1 it ends ``gap_us`` microseconds after an
-    event, else at the next multiple of ``grid_us`` after it, and ``gap_us`` is 1.
+    ``window`` is the column of the window that Spark groups by. With a ``grid_us`` of 1 the window ends ``gap_us`` microseconds
+    after an event. Otherwise it ends at the next multiple of ``grid_us`` after the event, and ``gap_us`` is 1.
     """
     # Spark moves the condition of a count_if out of the observation.
     late = F.when(F.unix_micros(time) <= F.lit(_NEVER), True)

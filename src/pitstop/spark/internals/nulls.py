@@ -1,7 +1,7 @@
-"""Columns of which Spark is told that they may be null, whatever it can tell of them itself.
+"""Columns that Spark must treat as nullable, whatever it can tell of them itself.
 
-Where Spark knows that a column is never null, it does not look whether a value is. Of saved state it knows that by the code that
-reads it, which need not be the code that has written it.
+Where Spark knows that a column is never null, it does not check if a value is. For saved state it takes that from the code that
+reads it, which may differ from the code that wrote it.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from pitstop.spark.internals.jvm import analyzed, classes, items
 
 
 def with_nulls(frame: DataFrame, filtered: bool = False) -> DataFrame:
-    """The same rows, with the same columns, of which each, and all in them, may be null.
+    """Return the rows with the same columns, of which each, and everything in them, may be null.
 
-    ``filtered``: also for an operator that goes by what Spark knows as it runs, which is more than the frame tells: of what a
-    filter has let through.
+    ``filtered`` does this also for an operator that uses what Spark knows at run time. That is more than the frame tells: it
+    includes what a filter has let through.
     """
     if frame.schema == _nullable(frame.schema) and not filtered:
         return frame
@@ -52,7 +52,7 @@ def with_nulls(frame: DataFrame, filtered: bool = False) -> DataFrame:
 
 
 def strict_columns(schema: StructType) -> tuple[str, ...]:
-    """Names of the columns, of fields in them (``column.field``) and of elements (``column[]``) that are never null to Spark."""
+    """Return the names of columns, fields (``column.field``) and elements (``column[]``) that are never null to Spark."""
     found: list[str] = []
 
     def look(name: str, kind: DataType) -> None:

@@ -1,7 +1,7 @@
-"""Arguments of calls to the JVM: PySpark asks of each whether it is NumPy's.
+"""Arguments of calls to the JVM: PySpark checks of each if it is a NumPy value.
 
-To know whether there is NumPy it loads its own helpers for tests, and with them pandas: a fifth of a second of every start of a
-driver, and 60 MB for as long as that lives.
+To find out if NumPy is there, it loads its own test helpers, and with them pandas. That takes a fifth of a second of every start
+of a driver, and 60 MB for as long as the driver lives.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pyspark.sql import types
 
 
 def know_numpy_arguments() -> None:
-    """Let PySpark tell values of NumPy in this process by NumPy alone."""
+    """Let PySpark recognize NumPy values in this process by NumPy alone."""
     types.NumpyScalarConverter.can_convert = _is_scalar  # type: ignore[assignment, method-assign]
     types.NumpyArrayConverter.can_convert = _is_row  # type: ignore[assignment, method-assign]
 

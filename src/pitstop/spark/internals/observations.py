@@ -1,4 +1,4 @@
-"""Aggregates that Spark computes of rows, which are no stream, while they go by."""
+"""Aggregates that Spark computes of rows that are no stream, while the rows go by."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Observation
 
 WAITING = 100
-"""So many observations of rows that nobody has computed are kept: a sink that has an epoch already computes none."""
+"""The number of observations kept whose rows nobody has computed: a sink that already has an epoch computes none."""
 
 
 class Observations:

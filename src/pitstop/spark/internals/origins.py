@@ -1,6 +1,6 @@
-"""Where a column was made, as Spark notes it for the errors that its expression raises.
+"""The origin of a column, as Spark notes it for the errors that its expression raises.
 
-PySpark tells Spark the place of each call in a user's code if it is asked to, which takes time. We tell it instead what we make.
+PySpark can tell Spark the place of each call in a user's code, which takes time. We tell it instead what we make.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from pyspark.sql import SparkSession
 from pitstop.spark.internals.jvm import classes
 
 _OURS = "pitstop"
-"""Stands where PySpark would name a file and line."""
+"""The text in the place where PySpark would name a file and line."""
 
 
 @contextmanager
 def errors_name(spark: SparkSession, what: str) -> Iterator[None]:
-    """Let errors that the columns made meanwhile raise say that they come from ``what``: see :func:`named_in`."""
+    """Make errors of the columns that are created meanwhile say that they come from ``what``: see :func:`named_in`."""
     origin = classes(spark).org.apache.spark.sql.catalyst.trees.PySparkCurrentOrigin
     origin.set(what, _OURS)
     try:

@@ -11,10 +11,10 @@ from pyspark.sql import SparkSession
 def add_packages(spark: SparkSession, folder: Path, scratch: Path | None) -> None:
     """Let Python workers import from a folder.
 
-    A worker joins what is included to a folder of its own, which leaves an absolute path as it is: that serves all processes of
-    this machine, also Spark's that plan a streaming read, which see nothing of what is sent. ``scratch``: executors may be on
-    other machines, so the packages are sent to them as well, in an archive there. They unpack it, since native code cannot be
-    imported from an archive, into a folder of its name.
+    A worker joins an included name to a folder of its own, which leaves an absolute path as it is. That serves all processes of
+    this machine, including Spark's that plan a streaming read, which see nothing of what is sent. ``scratch``: executors may be
+    on other machines, so the packages are sent to them as well, in an archive there. They unpack it into a folder of its name,
+    since native code cannot be imported from an archive.
     """
     context = spark.sparkContext
     included = context._python_includes

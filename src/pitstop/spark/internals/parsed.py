@@ -38,7 +38,7 @@ _NODES = {
         *("aggregate.AnyValue", "aggregate.First", "aggregate.Last"),
     ),
 }
-"""Package -> what Spark's parser makes of a query that reads rows, and computes with them, and does nothing else.
+"""Package -> the nodes that Spark's parser makes of a query that only reads rows and computes with them.
 
 All else is refused: scripts (SELECT TRANSFORM, MAP and REDUCE), commands, programs, names that are only known once they are
 computed, streams, earlier versions of tables.
@@ -47,15 +47,15 @@ _CHECK = "ParsedQuery"
 
 
 class RefusedError(Exception):
-    """A query holds what none may have; the text is what that is called."""
+    """A query holds what no query may have; the text names it."""
 
 
 def rows_of(spark: SparkSession, text: str, functions: Mapping[str, int | None]) -> DataFrame:
-    """The rows of a query, of which nothing is carried out yet. ``functions``: those that it may call, each with a bound on how
-    many arguments it may be given, or without.
+    """Return the rows of a query, without carrying anything out yet.
 
-    RefusedError for a text that Spark reads as anything but a query of rows, or in which a name has several parts: what a query
-    reads are views of its session. Raises Spark's own errors as ``spark.sql`` does.
+    ``functions`` are those it may call -> the most arguments, if bounded. RefusedError for a text that Spark reads as anything
+    but a query of rows, or in which a name has several parts: a query reads views of its session. Raises Spark's own errors as
+    ``spark.sql`` does.
     """
     # By the settings of this session, and not of the one that the thread has had before.
     classes(spark).org.apache.spark.sql.classic.SparkSession.setActiveSession(session_of(spark))

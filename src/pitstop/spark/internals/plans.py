@@ -1,4 +1,4 @@
-"""Logical plans of streaming DataFrames: which operators keep state, what is read, what Spark would refuse to run."""
+"""Logical plans of streaming DataFrames: operators that keep state, sources that are read, and what Spark would refuse to run."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ STATEFUL_NODES = frozenset(
 """Names of the nodes that keep state in a streaming plan; a join does if both its sides are streams."""
 
 _DISTINCT = ("Deduplicate", "DeduplicateWithinWatermark")
-"""Those that keep their keys alone."""
+"""Nodes that keep their keys alone."""
 _COUNTING = ("GlobalLimit",)
-"""Those that keep no column of a row."""
+"""Nodes that keep no column of a row."""
 
 _ALIAS, _CAST, _PROJECT = "Alias", "Cast", "Project"
 _CAST_TEXT, _TEXT = "CAST(", "string"
 _EXPLODES = "Generate"
 _EVENT_TIME = "EventTime"
-"""How Spark shows the time mode of a ``transformWithState`` that has event time."""
+"""Spark's text for the time mode of a ``transformWithState`` that has event time."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Operator:
 
     name: str
     form: str
-    """Its text without numbers of expressions, with the types of its rows: equal code has equal forms."""
+    """Its text without the numbers of expressions, with the types of its rows: equal code has equal forms."""
     never_null: tuple[str, ...]
     """The columns of its rows that are never null, and fields of them (``column.field``), in order."""
     node: Any = field(compare=False)
@@ -51,14 +51,14 @@ class Operator:
 
 
 def stateful_nodes(frame: DataFrame) -> list[str]:
-    """Names of the stateful nodes in the analysed plan of a streaming DataFrame, root first."""
+    """Return the names of the stateful nodes in the analysed plan of a streaming DataFrame, root first."""
     return [item.name for item in own_operators(frame, []) if not isinstance(item, int)]
 
 
 def own_operators(frame: DataFrame, inputs: list[DataFrame]) -> list[Operator | int]:
-    """Stateful nodes in the analysed plan of a streaming DataFrame that are not those of its inputs, root first.
+    """Return the stateful nodes in the analysed plan of a streaming DataFrame that are not those of its inputs, root first.
 
-    A number stands where that input is met, with all its own operators.
+    A number marks the place of that input, with all its own operators.
     """
     known = [(number, analyzed(given)) for number, given in enumerate(inputs)]
     found: list[Operator | int] = []
@@ -79,7 +79,7 @@ def own_operators(frame: DataFrame, inputs: list[DataFrame]) -> list[Operator | 
 
 
 def explodes(frame: DataFrame, given: DataFrame) -> bool:
-    """True if a frame that comes of columns of another one has more, or fewer, rows: one of them is ``explode`` or its like."""
+    """Return True if a frame made from columns of another one has more, or fewer, rows: one of them is ``explode`` or similar."""
     below, node = analyzed(given), analyzed(frame)
     while not (node.equals(below) or node.sameResult(below)):
         if node.nodeName() == _EXPLODES:
@@ -89,7 +89,7 @@ def explodes(frame: DataFrame, given: DataFrame) -> bool:
 
 
 def expressions(frame: DataFrame, columns: list[Column]) -> list[str]:
-    """Each column, or aggregate, of a frame as SQL, resolved: equal ones have equal texts, be they SQL or made of functions.
+    """Return each column, or aggregate, of a frame as resolved SQL: equal ones have equal texts, as SQL or made of functions.
 
     A cast to a type that holds every value of the type before, as from int to double, changes no value and is left out.
     """
@@ -107,7 +107,7 @@ def expressions(frame: DataFrame, columns: list[Column]) -> list[str]:
 
 
 def _without_widening(spark: SparkSession, expression: Any) -> Any:
-    """The expression without casts that lose nothing."""
+    """Return the expression without casts that lose nothing."""
     if _CAST_TEXT not in str(expression.sql()):
         return expression
     parts = [_without_widening(spark, part) for part in children(expression)]
@@ -117,13 +117,19 @@ def _without_widening(spark: SparkSession, expression: Any) -> Any:
 
 
 def _widens(spark: SparkSession, kind: Any, to: Any) -> bool:
-    """True if one type of numbers, or times, holds every value of another one; a text holds all, but is none of them."""
+    """Return True if one type of numbers, or times, holds every value of another.
+
+    Text holds all of them but counts as none of them.
+    """
     cast = classes(spark).org.apache.spark.sql.catalyst.expressions.Cast
     return to.typeName() != _TEXT and bool(cast.canUpCast(kind, to))
 
 
 def has_watermark(frame: DataFrame) -> bool:
-    """True if an operator behind this streaming DataFrame would be given a watermark: functions that keep state pass none on."""
+    """Return True if an operator behind this streaming DataFrame would get a watermark.
+
+    Functions that keep state pass none on.
+    """
 
     def reaches(node: Any) -> bool:
         name = node.nodeName()
@@ -139,9 +145,9 @@ def has_watermark(frame: DataFrame) -> bool:
 
 
 def source_relations(frame: DataFrame) -> list[int]:
-    """For each reader in the analysed plan of a streaming DataFrame, in Spark's order, the number of its relation.
+    """Return, for each reader in the analysed plan of a streaming DataFrame, in Spark's order, the number of its relation.
 
-    Spark makes one source of equal relations, and calls its folder below ``sources/`` by that number.
+    Spark makes one source of equal relations, and names its folder below ``sources/`` by that number.
     """
     known: list[Any] = []
     found: list[int] = []
@@ -168,13 +174,13 @@ def check_streamable(frame: DataFrame) -> None:
 
 
 def stand_in(frame: DataFrame) -> DataFrame:
-    """A stream without rows that looks like this one, event time included, for checks of what follows it."""
+    """Return a stream without rows that looks like this one, event time included, to check what follows it."""
     columns = [F.lit(None).cast(f.dataType).alias(f.name, metadata=f.metadata) for f in frame.schema.fields]
     return frame.sparkSession.readStream.format("rate").load().select(*columns)
 
 
 def as_declared(frame: DataFrame, schema: StructType) -> DataFrame:
-    """Rows whose columns cannot be null where the schema says so: Spark reads files as if all could."""
+    """Return the rows with columns that cannot be null where the schema says so: Spark reads files as if all could be."""
     if frame.schema == schema:
         return frame
     session = session_of(frame.sparkSession)
@@ -208,6 +214,6 @@ def _of_these(schema: StructType, names: list[str] | None) -> StructType:
 
 
 def _columns(schema: Any) -> str:
-    """The columns of a schema: Spark's short text, as all saved plans have it, unless it leaves some of them out."""
+    """Return the columns of a schema: Spark's short text, as all saved plans have it, unless it leaves some of them out."""
     text = str(schema.simpleString())
     return str(schema.catalogString()) if " more fields>" in text else text

@@ -1,7 +1,7 @@
-"""Small epochs of Python sources are read where they are planned, by the process of the source: their tasks need no Python.
+"""The reading of small epochs of Python sources where they are planned, by the source's process: their tasks need no Python.
 
-Spark does so for the readers that it calls simple, all of whose rows go that way. Ours do it while an epoch is small; a large
-one is read by tasks, side by side.
+Spark does so for the readers that it calls simple, all of whose rows go that way. Our readers do it while an epoch is small;
+tasks read a large one, side by side.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from pyspark.sql.datasource_internal import _SimpleStreamReaderWrapper
 
 Offset = dict[str, Any]
 MOST_BYTES = 4 << 20
-"""Rows that take more are read by tasks, however few they are: those that come with a plan stand in Java's memory together."""
+"""The most bytes of rows that come with a plan, where they stand in Java's memory together. Tasks read rows that take more."""
 
 
 class SmallReader(Protocol):
     """A DataSourceStreamReader that knows how large a partition is."""
 
     def is_small(self, partition: InputPartition) -> bool:
-        """True if it is read in no time."""
+        """Return True if it is read in no time."""
         ...
 
 
 class PrefetchingReader(_SimpleStreamReaderWrapper):
-    """Does what ``reader`` does, and gives Spark the rows of an epoch of one small partition with its plan."""
+    """A reader that does what ``reader`` does, and gives Spark the rows of an epoch of one small partition with its plan."""
 
     def __init__(self, reader: Any) -> None:
-        """``reader`` is a DataSourceStreamReader and a SmallReader."""
+        """Create it; ``reader`` is a DataSourceStreamReader and a SmallReader."""
         self.simple_reader = self._reader = reader
         self._planned: Sequence[InputPartition] = ()
 
@@ -70,16 +70,16 @@ class PrefetchingReader(_SimpleStreamReaderWrapper):
 
 
 def prefetching(reader: SmallReader) -> DataSourceStreamReader:
-    """The reader, whose small epochs are read where they are planned."""
+    """Return the reader with its small epochs read where they are planned."""
     leave_pandas_out()
     return PrefetchingReader(reader)
 
 
 def leave_pandas_out() -> None:
-    """Let Arrow make columns in this process without pandas, for which it looks once, as it makes the first one.
+    """Let Arrow make columns in this process without pandas, for which it looks once, as it makes the first column.
 
-    Loading pandas takes a fifth of a second and 45 MB, and no source of ours needs it. What asks Arrow for pandas by name still
-    gets it. Nothing happens where pandas has been loaded.
+    Loading pandas takes a fifth of a second and 45 MB, and no source of ours needs it. Code that asks Arrow for pandas by name
+    still gets it. Nothing happens where pandas has been loaded.
     """
     if "pandas" in sys.modules:
         return

@@ -1,6 +1,6 @@
-"""The state variables of processors of users (transformWithState), as Spark's own driver reads them before a query's first epoch.
+"""The state variables of user-defined processors (transformWithState), as Spark's driver reads them before a query's first epoch.
 
-A processor declares its variables in ``init``, which Spark calls once on the driver only to hear of them. We call it in the same
+A processor declares its variables in ``init``, which Spark calls once on the driver only to learn of them. We call it in the same
 way, with a client that writes down what is asked for.
 """
 
@@ -25,12 +25,12 @@ class Declared:
     """``value``, ``list`` or ``map``."""
     value: StructType
     key: StructType | None
-    """Of a map."""
+    """The schema of a map's keys; None for other kinds."""
     ttl_ms: int | None
 
 
 class UndeclaredError(Exception):
-    """The variables of a processor cannot be read: why, as a clause."""
+    """The variables of a processor cannot be read; the text says why, as a clause."""
 
 
 def is_processor(node: Any) -> bool:
@@ -39,7 +39,7 @@ def is_processor(node: Any) -> bool:
 
 
 def declared(node: Any) -> list[Declared]:
-    """The variables that the processor of a node declares, in that order; UndeclaredError if they cannot be read."""
+    """Return the variables that the processor of a node declares, in that order; UndeclaredError if they cannot be read."""
     if not str(node.nodeName()).startswith(_OF_PYTHON):
         raise UndeclaredError("its processor is written in Java or Scala")
     asked = _Recorder()
@@ -52,19 +52,19 @@ def declared(node: Any) -> list[Declared]:
 
 
 def _command(node: Any) -> bytes:
-    """The pickled Python function of a node, with the user's processor in it: a copy, so that the user's own stays untouched."""
+    """Return a pickled copy of a node's Python function, with the user's processor in it: the user's own stays untouched."""
     command = node.functionExpr().func().command()
     return bytes(int(byte) & 0xFF for byte in command.mkString(",").split(","))
 
 
 class _Recorder:
-    """Stands for the client by which a processor's handle speaks with the JVM, while that is only to hear of variables."""
+    """A stand-in for the client through which a processor's handle speaks with the JVM. It only learns the variables."""
 
     def __init__(self) -> None:
         self.variables: dict[str, Declared] = {}
 
     def set_handle_state(self, state: Any) -> None:
-        """The handle says how far it is, which changes nothing here."""
+        """Do nothing: the handle says how far it is, which changes nothing here."""
 
     def get_value_state(self, name: str, schema: StructType | str, ttl_ms: int | None) -> None:
         self._note(name, "value", schema, None, ttl_ms)
@@ -84,6 +84,6 @@ class _Recorder:
 
     @staticmethod
     def _parse_string_schema(schema: StructType | str) -> StructType:
-        """As Spark's client has it, by this name."""
+        """Return the schema as Spark's client does under this name."""
         kind = DataType.fromDDL(schema) if isinstance(schema, str) else schema
         return kind if isinstance(kind, StructType) else StructType().add("value", kind)

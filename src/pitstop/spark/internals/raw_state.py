@@ -14,7 +14,7 @@ from pitstop.spark.internals.jvm import classes, hadoop_settings, java_frame, se
 _start_callback_server: Callable[[Any], None] = java_gateway.ensure_callback_server_started
 
 FAMILY = "column_family_name"
-"""The column of raw state that says what a row is of: a variable of a user's processor, for one."""
+"""The column of raw state that says what a row belongs to, such as a variable of a user-defined processor."""
 
 
 class _Transform:
@@ -68,7 +68,7 @@ def rewrite_state(
 
 
 def raw_state(spark: SparkSession, checkpoint: Path, epoch: int, operator: int, store: str) -> DataFrame:
-    """One store's state in the raw form that :func:`rewrite_state` writes."""
+    """Return one store's state in the raw form that :func:`rewrite_state` writes."""
     options = classes(spark).org.apache.spark.sql.execution.datasources.v2.state.StateSourceOptions
     return (
         spark.read.format("statestore")
@@ -81,7 +81,7 @@ def raw_state(spark: SparkSession, checkpoint: Path, epoch: int, operator: int, 
 
 
 def store_forms(spark: SparkSession, checkpoint: Path, operator: int, store: str, files: list[str]) -> dict[str, str]:
-    """Column family -> the types of its keys and values, without names, of one store of an operator.
+    """Return column family -> the types of its keys and values, without names, of one store of an operator.
 
     ``files``: where Spark says that the schema is; none if it is in its usual place.
     """

@@ -1,4 +1,4 @@
-"""Windows that are not looked at in epochs in which none of them can end (RestingWindows.java)."""
+"""Windows that are skipped in epochs in which none of them can end (RestingWindows.java)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from pitstop.spark.internals.jvm import session_of
 
 _INJECTOR = "RestingWindows"
 _INJECTED, _SLIDE = "spark.pitstop.resting", "spark.pitstop.slide."
-"""Settings of a session: that the rule is there; and the slide of a window in ms, its column's name behind this."""
+"""The settings of a session that say that the rule is there, and give the slide in ms of a window, whose column's name
+follows."""
 
 _SETTING = threading.Lock()
 
 
 def let_windows_rest(spark: SparkSession, slides: Mapping[str, int]) -> None:
-    """Let a query that is started in this session next look at its windows only in epochs in which one of them may end.
+    """Let the query that starts next in this session look at its windows only in epochs in which one of them may end.
 
     ``slides``: the name of a window's column in the key of its state -> its slide in ms; it ends at a multiple of that.
     """

@@ -12,21 +12,21 @@ from pitstop.spark.internals.java_code import new, shared_class
 from pitstop.spark.internals.jvm import analyzed, classes, session_of
 
 ROLLED = "__rolled"
-"""The column with what comes of a row: its fields, then the accumulators after it."""
+"""The column with the result of a row: its fields, then the accumulators after it."""
 
 _FUNCTION = "RollingFunction"
 
 
 @dataclass(frozen=True)
 class Fold:
-    """How the rows of a key are taken into its accumulators, one after the other."""
+    """The way in which a key's rows are folded into its accumulators, one after the other."""
 
     steps: DataFrame
     """Selects, of a frame whose columns are the accumulators and then the fields of a row, the accumulators after that row."""
     row: StructType
     """The fields of a row; the last is its event time in ms."""
     state: StructType
-    """What is kept of a key: the accumulators, and last the latest event time of its rows in ms."""
+    """The fields that are kept for a key: the accumulators, and last the latest event time of its rows in ms."""
     ordered: bool
     """True if a key's rows of an epoch are taken in by their event time, else as they come."""
 
@@ -36,12 +36,12 @@ class Fold:
 
     @property
     def rolled(self) -> StructType:
-        """What comes of a row."""
+        """The fields of a row's result: the row, then the accumulators."""
         return StructType([*self.row.fields, *self.accumulators])
 
 
 def rolled(frame: DataFrame, keys: int, fold: Fold) -> DataFrame:
-    """The rows of a frame with their accumulators, as the one column ROLLED.
+    """Return the rows of a frame with their accumulators, as the one column ROLLED.
 
     The first ``keys`` columns of the frame are the key, the next holds a row as a struct. If there is one more, it holds the
     saved state of a key, and the row beside it is null.
@@ -85,7 +85,7 @@ def rolled(frame: DataFrame, keys: int, fold: Fold) -> DataFrame:
 
 
 def _as_it_is(spark: SparkSession, schema: StructType) -> Any:
-    """An encoder of Spark's own rows: what the function keeps and gets back is what the state store holds."""
+    """Return an encoder of Spark's own rows: the function keeps and gets back exactly what the state store holds."""
     catalyst, kept = classes(spark).org.apache.spark.sql.catalyst, _java(spark, schema)
     whole = catalyst.expressions.BoundReference(0, kept, True)
     into, back = [], []

@@ -16,26 +16,26 @@ COUNT_ROWS = "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows"
 """The setting by which RocksDB counts the rows that it keeps."""
 
 WORKER = {"spark.python.daemon.module": f"{__package__}.daemon"}
-"""What a new session needs so that functions with state run in the faster way of ours."""
+"""The setting with which a new session runs functions with state in our faster way."""
 
 PRIVATE_SOCKETS = {"spark.python.unix.domain.socket.enabled": "true"}
-"""Java and Python speak by sockets in ``java.io.tmpdir``, and not by ports of the machine: PySpark opens one for each result and
-waits there for one connection, without an end, and whoever connects first would be it."""
+"""Settings that let Java and Python talk through sockets in ``java.io.tmpdir`` instead of ports of the machine. For each result
+PySpark opens a port and waits there for one connection without a time limit; whoever connects first would get it."""
 
 FILE_MANAGER = {
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     )
 }
-"""The files of checkpoints by Hadoop's FileSystem. Spark's own choice, its FileContext, renames with the same promise, none of
-atomicity, after it has started a process (readlink) for each look at a local file."""
+"""The setting that accesses checkpoint files through Hadoop's FileSystem. Spark's own choice, its FileContext, renames with the
+same promise (none of atomicity), and starts a process (readlink) for each look at a local file."""
 
 _EXCLUDED = "spark.sql.optimizer.excludedRules"
 _OPTIMIZER = "org.apache.spark.sql.catalyst.optimizer"
 
 
 def without_rules(*rules: str) -> dict[str, str]:
-    """The settings with which the optimizer leaves out these rules, named by their classes."""
+    """Return the settings with which the optimizer leaves out these rules, named by their classes."""
     return {_EXCLUDED: ",".join(f"{_OPTIMIZER}.{rule}" for rule in rules)}
 
 
@@ -45,7 +45,7 @@ def counts_rows(spark: SparkSession) -> bool:
 
 
 def state_provider(spark: SparkSession) -> str:
-    """The class of the state store in use."""
+    """Return the class of the state store in use."""
     found = spark.conf.get(STATE_PROVIDER)
     assert found is not None
     return found

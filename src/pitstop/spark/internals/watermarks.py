@@ -17,7 +17,7 @@ WATERMARK_DELAY = "spark.watermarkDelayMs"
 
 
 def watermark_id(frame: DataFrame) -> str:
-    """The id of the watermark operator in which a streaming DataFrame ends."""
+    """Return the id of the watermark operator in which a streaming DataFrame ends."""
     return str(analyzed(frame).nodeId().toString())
 
 
@@ -28,7 +28,7 @@ class WatermarkNode:
     id: str
     rows: int
     watermark_ms: int
-    """Highest event time minus lag; means nothing without rows."""
+    """The highest event time minus the lag, in ms; it means nothing without rows."""
     _node: Any
 
     def raise_to(self, watermark_ms: int) -> None:
@@ -37,7 +37,7 @@ class WatermarkNode:
 
 
 def watermark_nodes(query: StreamingQuery) -> list[WatermarkNode]:
-    """The watermark operators of the epoch that is running, or of the last one."""
+    """Return the watermark operators of the epoch that is running, or of the last one."""
     found: list[WatermarkNode] = []
 
     def walk(node: Any) -> None:
@@ -54,7 +54,7 @@ def watermark_nodes(query: StreamingQuery) -> list[WatermarkNode]:
 
 @contextmanager
 def no_epoch_begins(query: StreamingQuery) -> Iterator[None]:
-    """While this lasts, the query neither plans nor commits an epoch."""
+    """Keep the query from planning or committing an epoch within this context."""
     lock = java_query(query).awaitProgressLock()
     lock.lock()
     try:
@@ -64,7 +64,7 @@ def no_epoch_begins(query: StreamingQuery) -> Iterator[None]:
 
 
 def take_up_watermarks(query: StreamingQuery, next_epoch: int) -> None:
-    """Let the next epoch run by the raised watermarks of the last one's operators. Only while no epoch begins or runs."""
+    """Let the next epoch run by the raised watermarks of the last one's operators. Use it only while no epoch begins or runs."""
     execution = java_query(query)
     execution.watermarkTracker().updateWatermark(execution.lastExecution().executedPlan())
     # What was worked out for the next epoch, when there seemed to be no need for one, holds no more.

@@ -1,4 +1,4 @@
-"""Accounts for the rows of an epoch: how many each stage takes and gives, and why others go no further."""
+"""Accounts for the rows of an epoch: the number that each stage takes and gives, and the reason why others go no further."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from pitstop.spark.lowering.late import KEPT, ROWS
 
 TAKEN, GIVEN = "rows_in", "rows_out"
 CHECK_VARIABLE = "PITSTOP_CHECK_ROWS"
-"""The environment variable that lets an epoch whose rows are not all accounted for end its job, if it is ``1``."""
+"""The environment variable that, set to ``1``, makes an epoch whose rows are not all accounted for end its job."""
 
 _FRAMES, _SESSIONS, _SEEN = "frames", "sessions", "seen"
 _REPEATED = "numDroppedDuplicateRows"
 _PASSING = (SelectSpec.op, WithColumnsSpec.op, TimestampsSpec.op, IngestionTimestampsSpec.op, NotAheadSpec.op, ParsedSpec.op)
-"""Stages that give each row which they do not count as left out, or tell how many they give."""
+"""Stages that pass on each row unless they count it as left out, or that tell how many rows they give."""
 
 
 class Operator(Protocol):
-    """What Spark says of an operator with state after an epoch."""
+    """Spark's report on an operator with state after an epoch."""
 
     @property
     def numRowsDroppedByWatermark(self) -> int: ...
@@ -53,17 +53,17 @@ class EpochRows:
     inputs: dict[tuple[str, int], int] = field(default_factory=dict)
     """(stage, number of an input) -> rows that it takes from there."""
     letters: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """Stage -> rows among which the late ones were looked for, and how many were kept as dead letters."""
+    """Stage -> the number of rows among which late ones were looked for, and the number that was kept as dead letters."""
     operators: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
-    """(stage, role of an operator) -> what Spark says of it: rows that it dropped as late, rows of state that it changed."""
+    """(stage, role of an operator) -> Spark's counts of rows that it dropped as late, and of rows of state that it changed."""
 
     def of(self, stage: str, figure: str) -> int:
-        """One figure; 0 if nothing was seen of it."""
+        """Return one figure; 0 if nothing of it was observed."""
         return self.figures.get(stage, {}).get(figure, 0)
 
 
 def epoch_rows(plan: Plan, observed: Mapping[str, Mapping[str, Any]], operators: list[Operator]) -> EpochRows:
-    """Return what an epoch's observations and operators say of its rows."""
+    """Return the rows of an epoch according to its observations and operators."""
     found = EpochRows()
 
     def add(stage: str, figure: str, rows: Any) -> None:
@@ -110,11 +110,11 @@ def epoch_rows(plan: Plan, observed: Mapping[str, Mapping[str, Any]], operators:
 
 
 def check_rows(plan: Plan, rows: EpochRows, epoch: int) -> EngineError | None:
-    """Return an error that names a stage of whose rows in an epoch some are neither passed on nor counted; None: there is none.
+    """Return an error that names a stage with rows in an epoch that are neither passed on nor counted; None if there is none.
 
-    Exact are: what reaches a stage with state from a source that is read once by steps that leave no rows out but those they
-    count; distinct; rolling aggregates. Of windows Spark says how many of them changed or were late, not how many rows were in
-    these: there are none without a row, and no late ones without late rows.
+    Three figures are exact: the rows that reach a stage with state from a source that is read once, by steps that leave no rows
+    out but those they count; distinct; rolling aggregates. Of windows Spark tells how many of them changed or were late, not how
+    many rows they had. No window changes without a row, and none is late without late rows.
     """
     for wrong in _wrong(plan, rows):
         return EngineError(f"Rows of epoch {epoch} are not accounted for: {wrong} ({CHECK_VARIABLE}=1).")
@@ -123,7 +123,7 @@ def check_rows(plan: Plan, rows: EpochRows, epoch: int) -> EngineError | None:
 
 def _wrong(plan: Plan, rows: EpochRows) -> Iterator[str]:
     copied = {slot.stage for slot in plan.operators if slot.copy}
-    """Stages that two branches compute, each of its own rows: sources of a user's own need not agree on an epoch."""
+    """Stages that two branches compute, each with its own rows: user-defined sources need not agree on an epoch."""
     stages = {stage.name: stage for stage in plan.stages if stage.name not in copied}
     once = [slot.stage for slot in plan.source_slots]
     for (name, number), taken in rows.inputs.items():
@@ -160,7 +160,7 @@ def _wrong_windows(name: str, rows: EpochRows, on_time: int, told: str) -> Itera
 
 
 def _came(stages: Mapping[str, PlanStage], name: str, rows: EpochRows, read: list[str]) -> int | None:
-    """How many rows a stage gives; None if that is not known exactly."""
+    """Return the number of rows that a stage gives; None if that is not known exactly."""
     stage = stages.get(name)
     if stage is None:
         return None

@@ -1,4 +1,4 @@
-"""State that ends by the clock: that of stages behind ingestion time, which goes on when no rows come."""
+"""State that ends by the clock: the state of stages behind ingestion time, where time goes on when no rows come."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class ClockTime:
     grids_ms: tuple[int, ...]
     """State may end once the clock has passed a multiple of one of these."""
     ending: tuple[bool, ...]
-    """For each operator with state, in Spark's order: whether its state ends by time."""
+    """True, for each operator with state in Spark's order, if its state ends by time."""
 
     @classmethod
     def of(cls, event_times: Iterable[Node], operators: tuple[OperatorSlot, ...], nodes: Iterable[Node]) -> ClockTime | None:
-        """Return that of a query; None if nothing in it ends by the clock."""
+        """Return the clock time of a query; None if nothing in it ends by the clock."""
         stages = frozenset(node.name for node in event_times if isinstance(node.spec, IngestionTimestampsSpec))
         grids = {node.name: _grid_ms(node.spec) for node in nodes}
         ending = [grids.get(slot.stage) for slot in operators]
@@ -41,12 +41,12 @@ class ClockTime:
 
     @property
     def look_seconds(self) -> float:
-        """How often it is looked whether state has ended."""
+        """The interval, in seconds, at which the query checks if state has ended."""
         return min(LOOK_SECONDS, max(SHORTEST_MS, min(self.grids_ms)) / 1000)
 
 
 def _grid_ms(spec: Spec) -> int | None:
-    """State of the stage may end when the clock has passed a multiple of so many milliseconds; None: it does not end by time."""
+    """Return the grid (ms) at whose multiples of the clock the stage's state may end; None if it does not end by time."""
     if isinstance(spec, WindowSpec):
         if isinstance(spec.window, Window):
             return spec.window.slide_ms

@@ -32,17 +32,17 @@ def bounded(pipeline: Pipeline) -> bool:
 
 
 def grows_in_steps(pipeline: Pipeline) -> bool:
-    """True if state in memory never needs much more than it takes after an epoch.
+    """Return True if state in memory never needs much more than it takes after an epoch.
 
-    That is if every source reads only so much in an epoch, however much lies there, and no window has early results: to read
-    them, Spark holds the state a second time.
+    This holds if every source reads a limited amount in an epoch, however much is there, and no window has early results. To read
+    those, Spark holds the state a second time.
     """
     early = any(isinstance(node.spec, WindowSpec) and node.spec.early_ms for node in pipeline.nodes)
     return not early and all(source_kind(node).has_limit(node.source) for node in _sources(pipeline))
 
 
 def _sources(pipeline: Pipeline) -> list[Node]:
-    """Those of the query: not what is read whole, as the table of a hash join."""
+    """Return the sources of the query, without those that are read whole, as the table of a hash join."""
     tables = tables_of(pipeline.nodes)
     return [node for node in pipeline.nodes if isinstance(node.spec, SourceSpec) and id(node) not in tables]
 
@@ -57,7 +57,7 @@ def compile_pipeline(
 ) -> Plan:
     """Lower every stage once, as a stream unless all sources are bounded; PipelineError names the stage at fault.
 
-    ``runs_already``: the version was accepted, perhaps by an older release, so what is refused only since then is let be.
+    ``runs_already``: the version was accepted, perhaps by an older release, so what is refused only since then is allowed.
     ``read_tables``: hash join stage -> its table, where that is known better than by reading it now.
     """
     pipeline.check()
@@ -100,7 +100,7 @@ def compile_pipeline(
 
 
 def _unread_table(pipeline: Pipeline, node: Node, error: PipelineError) -> PipelineError:
-    """The error about a table without files. ``node``: the hash join, or a stage of its table."""
+    """Return the error about a table without files. ``node``: the hash join, or a stage of its table."""
     joins = [join for join in pipeline.nodes if isinstance(join.spec, HashJoinSpec) and id(node) in _table_of(join)]
     join = node if isinstance(node.spec, HashJoinSpec) or not joins else joins[0]
     said = error.message.removeprefix(f"Stage '{join.name}' ({join.location}): ")
@@ -147,7 +147,7 @@ def _check_streamable(node: Node) -> None:
 
 
 def check_early(nodes: tuple[Node, ...], layouts: Mapping[str, StateLayout]) -> None:
-    """PipelineError unless early results can be made: their accumulators must be readable."""
+    """Raise PipelineError unless early results can be made: their accumulators must be readable."""
     for node in nodes:
         if isinstance(node.spec, WindowSpec) and node.spec.early_ms:
             layout = layouts.get(node.name)

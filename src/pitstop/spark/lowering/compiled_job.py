@@ -36,7 +36,7 @@ class CompiledJob:
         return bounded(self.pipeline)
 
     def use_store_for(self, saved: SnapshotManifest | None, store: StateStore | None = None) -> str:
-        """Let a new checkpoint keep its state in that store, or where it belongs, that of ``saved`` included.
+        """Let a new checkpoint keep its state in ``store``, or else where its state belongs, that of ``saved`` included.
 
         Returns the class of the store's provider.
         """
@@ -44,11 +44,11 @@ class CompiledJob:
         return use_state_store(self.spark, self.config, chosen)
 
     def use_store_of(self, provider: str) -> None:
-        """Set the session up for a checkpoint that has been written by that provider, and goes on with it."""
+        """Set the session up for a checkpoint that this provider has written and goes on with."""
         use_state_store(self.spark, self.config, store_of(provider))
 
     def with_config(self, config: JobConfig) -> CompiledJob:
-        """The same job under options that compile to the same plan, such as the name of a snapshot to start from."""
+        """Return the job under options that compile to the same plan, such as the name of a snapshot to start from."""
         return dataclasses.replace(self, config=config)
 
 
@@ -63,8 +63,8 @@ def compile_job(
 ) -> CompiledJob:
     """Set the session up for the job and compile its pipeline there; PipelineError names the stage at fault.
 
-    ``runs_already``: this version was accepted before, perhaps by an older release. ``plan``: what the same version has compiled
-    to before, where a table that it reads is away now. ``read_tables``: see ``compile_pipeline``.
+    ``runs_already``: this version was accepted before, perhaps by an older release. ``plan``: the plan that the same version
+    compiled to before, for when a table that it reads is away now. ``read_tables``: see ``compile_pipeline``.
     """
     apply_settings(spark, config.partitions or default_partitions(spark), config.spark)
     plan = plan or compile_pipeline(spark, pipeline, sources, config.partitions, runs_already, read_tables)
@@ -82,13 +82,16 @@ def compile_job(
 
 
 def _can_be_spread(plan: Plan, config: JobConfig) -> bool:
-    """Whether its state can go on in another number of partitions."""
+    """Return True if the job's state can go on in another number of partitions."""
     fixed = any(layout.parameters.get("fixed") is not None for layout in plan.stateful.values())
     return config.state_store is not StateStore.MEMORY and not fixed
 
 
 def default_partitions(spark: SparkSession) -> int:
-    """One partition a core: state is kept by partition, and a core works on one at a time."""
+    """Return the default number of partitions: one for each core.
+
+    State is kept by partition, and a core works on one at a time.
+    """
     # On a cluster the executors may not be there yet.
     told = spark.sparkContext.getConf().get("spark.cores.max")
     return int(told) if told else max(1, spark.sparkContext.defaultParallelism or os.cpu_count() or 1)

@@ -1,4 +1,4 @@
-"""Event-time columns: Spark marks them in their metadata, and the mark goes with them when they are renamed."""
+"""Event-time columns. Spark marks them in their metadata, and the mark stays with them when they are renamed."""
 
 from __future__ import annotations
 
@@ -41,33 +41,33 @@ def with_event_time_of(frame: DataFrame, column: str) -> DataFrame:
 
 
 def unmarked(column: str) -> Column:
-    """The column without a mark: none of its rows is late."""
+    """Return the column without a mark, so that none of its rows is late."""
     return F.col(quoted(column)).alias(column, metadata={})
 
 
 def as_key(frame: DataFrame, column: str, name: str) -> Column:
-    """A column of the frame as a key of that name: Spark takes no second event time beside the one of a stage's rows."""
+    """Return a column of the frame as a key of that name: Spark takes no second event time beside that of a stage's rows."""
     key = F.col(quoted(column))
     return key.alias(name, metadata={}) if WATERMARK_DELAY in frame.schema[column].metadata else key.alias(name)
 
 
 def marked(column: str, delay_ms: int) -> Column:
-    """The column with a mark of that delay."""
+    """Return the column with a mark of that delay."""
     return F.col(quoted(column)).alias(column, metadata={WATERMARK_DELAY: delay_ms})
 
 
 @dataclass(frozen=True)
 class Bound:
-    """How far ahead of the clock the times of a column may be."""
+    """The longest that the times of a column may be ahead of the clock."""
 
     column: str
     most_ms: int | None
-    """None: as far as they are."""
+    """The longest time ahead in milliseconds; None: no limit."""
     now_ms: Callable[[], int]
-    """The clock of rows that are no stream; that of a stream's is the time of its epoch."""
+    """The clock for rows that are no stream. A stream's clock is the time of its epoch."""
 
     def within(self, frame: DataFrame, stage: str, observe: Observe | None) -> DataFrame:
-        """The rows that are not further ahead; those that are left out are observed, unless that is done elsewhere."""
+        """Return the rows that are within the bound. Those that are left out are observed, unless that is done elsewhere."""
         if self.most_ms is None:
             return frame
         if observe is None:
@@ -79,7 +79,7 @@ class Bound:
         return observed.where(~F.col(FAR)).drop(FAR)
 
     def beyond(self, frame: DataFrame, stage: str) -> DataFrame:
-        """The others, as dead letters."""
+        """Return the rows beyond the bound, as dead letters."""
         row = F.to_json(F.struct("*"), {"ignoreNullFields": "false"})
         time = F.col(quoted(self.column)).cast("string")
         error = F.concat(F.lit(f"{self.column} is "), time, F.lit(f", more than {words(self.most_ms or 0)} ahead of the clock"))
@@ -96,12 +96,12 @@ class Bound:
 
 
 def observe_stream(frame: DataFrame, name: str, *columns: Column) -> DataFrame:
-    """Observe rows of a stream: what is seen of an epoch comes with its progress."""
+    """Observe rows of a stream. An epoch's observation comes with its progress."""
     return frame.observe(name, *columns)
 
 
 def event_time_if_there(node: Node, frame: DataFrame, declared: str | None) -> str | None:
-    """The same for stages that can do without: None if the column is gone."""
+    """Return the frame's event-time column, for stages that can do without it: None if the column is gone."""
     marks = [field for field in frame.schema.fields if WATERMARK_DELAY in field.metadata]
     if declared is None or (declared not in frame.columns and len(marks) != 1):
         return None
@@ -109,7 +109,7 @@ def event_time_if_there(node: Node, frame: DataFrame, declared: str | None) -> s
 
 
 def event_time(node: Node, frame: DataFrame, declared: str) -> str:
-    """The frame's event-time column: the declared one, or what it was renamed to. PipelineError if it is gone."""
+    """Return the frame's event-time column: the declared one, or the one it was renamed to. PipelineError if it is gone."""
     column = declared
     if declared not in frame.columns:
         found = [field.name for field in frame.schema.fields if WATERMARK_DELAY in field.metadata]

@@ -1,4 +1,4 @@
-"""What stages with one row of state a key have in common: their key columns, and the layout of their state."""
+"""The common parts of stages with one row of state for each key: their key columns, and the layout of their state."""
 
 from __future__ import annotations
 
@@ -20,23 +20,26 @@ ALL = "__all"
 
 
 def key_names(keys: tuple[str, ...]) -> list[str]:
-    """The names of the columns that rows are grouped by."""
+    """Return the names of the columns that rows are grouped by."""
     return list(keys) or [ALL]
 
 
 def key_columns(frame: DataFrame, keys: tuple[str, ...]) -> list[Column]:
-    """The columns that rows of the frame are grouped by; without keys one that is the same in all rows."""
+    """Return the columns that rows of the frame are grouped by.
+
+    Without keys that is one column with the same value in all rows.
+    """
     found = ((name, _one_zero(frame, name)) for name in keys)
     return [as_key(frame, name, name) if key is None else key for name, key in found] or [F.lit(1).alias(ALL)]
 
 
 def with_one_zero(frame: DataFrame, keys: Iterable[str]) -> DataFrame:
-    """The frame, in whose keys 0.0 and -0.0 are one value."""
+    """Return the frame with 0.0 and -0.0 as one value in these keys."""
     return frame.withColumns({name: key for name in keys if (key := _one_zero(frame, name)) is not None})
 
 
 def _one_zero(frame: DataFrame, name: str) -> Column | None:
-    """A float or double key in which 0.0 and -0.0, which are two as the bytes of a key in state, are one; None for other keys."""
+    """Return a float or double key in which 0.0 and -0.0 are one value, as their bytes in state differ; None for other keys."""
     kind = frame.schema[name].dataType
     if not isinstance(kind, (FloatType, DoubleType)):
         return None
@@ -44,7 +47,7 @@ def _one_zero(frame: DataFrame, name: str) -> Column | None:
 
 
 def refuse_doubled(node: Node, columns: Iterable[str], added: Iterable[str]) -> None:
-    """PipelineError if a column that the stage makes is there already."""
+    """Raise PipelineError if a column that the stage makes exists already."""
     both = sorted(set(columns) & set(added))
     if both:
         raise PipelineError(f"Stage '{node.name}' ({node.location}) would have two columns '{both[0]}': rename the one it makes.")
@@ -58,7 +61,7 @@ def layout_of(
     parameters: dict[str, Any],
     aggregates: tuple[tuple[str, str], ...] = (),
 ) -> StateLayout:
-    """The layout of such a stage's state."""
+    """Return the layout of such a stage's state."""
     return StateLayout(
         kind=kind,
         keys=tuple((key, frame.schema[key].dataType.simpleString()) for key in keys),

@@ -1,4 +1,4 @@
-"""Inputs of aggregates: columns of the types that each is for."""
+"""Inputs of aggregates: columns of the types that each aggregate takes."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from pitstop.spark.base.columns import to_column
 from pitstop.spark.base.naming import quoted
 
 _BIGINT_DIGITS = 18
-"""A whole number of so many digits is a bigint."""
+"""The most digits of a whole number that surely is a bigint."""
 
 
 def inputs_of(node: Node, name: str, aggregate: Aggregate, frame: DataFrame, timestamp: str | None, strict: bool) -> list[Column]:
-    """The inputs of the aggregate whose result is ``name``, as columns; ``timestamp`` is the event time.
+    """Return the inputs of the aggregate whose result is ``name``, as columns; ``timestamp`` is the event time.
 
     ``strict``: PipelineError if one is of a type that the aggregate does not take.
     """
@@ -60,7 +60,7 @@ def inputs_of(node: Node, name: str, aggregate: Aggregate, frame: DataFrame, tim
 
 
 def one_zero(column: Column, kind: DataType) -> Column:
-    """The column, in whose floats and doubles 0.0 and -0.0, which are two as text or bytes, are one."""
+    """Return the column with 0.0 and -0.0 as one value in its floats and doubles: as text or bytes they are two."""
     if isinstance(kind, (FloatType, DoubleType)):
         return column + F.lit(0.0).cast(kind)
     if isinstance(kind, ArrayType) and _has_zeros(kind):
@@ -94,7 +94,7 @@ def _is_taken(kind: DataType, takes: Takes) -> bool:
 
 
 def _instead(kind: DataType, what: str) -> str:
-    """Return what to write in the place of an input of a type that the aggregate does not take."""
+    """Return the advice for an input of a type that the aggregate does not take."""
     if isinstance(kind, StringType):
         return f'make a number of it, as in "cast({what} as bigint)" or "try_cast({what} as double)"'
     if isinstance(kind, BooleanType):

@@ -25,7 +25,7 @@ _NUMBER = "__number"
 
 
 def lower_join(node: Node, spec: JoinSpec, left: DataFrame, right: DataFrame) -> tuple[DataFrame, StateLayout]:
-    """Pairs of rows with equal keys whose event times are at most ``within_ms`` apart."""
+    """Return pairs of rows with equal keys whose event times are at most ``within_ms`` apart."""
     keys = spec.on
     check_columns(node, left, keys)
     check_columns(node, right, keys)
@@ -67,9 +67,9 @@ def lower_join(node: Node, spec: JoinSpec, left: DataFrame, right: DataFrame) ->
 
 
 def lower_hash_join(node: Node, spec: HashJoinSpec, stream: DataFrame, side: DataFrame, strict: bool = False) -> DataFrame:
-    """Each row with the row of the table that has its keys; the table's other columns are added.
+    """Return each row with the row of the table that has its keys; the table's other columns are added.
 
-    ``strict``: keys that can be compared only by a cast which may fail, or lose digits, are refused.
+    ``strict`` refuses keys that can be compared only by a cast that may fail, or lose digits.
     """
     keys = spec.on
     check_columns(node, stream, keys)
@@ -93,7 +93,7 @@ def lower_hash_join(node: Node, spec: HashJoinSpec, stream: DataFrame, side: Dat
 
 
 def lower_distinct(node: Node, spec: DistinctSpec, frame: DataFrame) -> tuple[DataFrame, StateLayout]:
-    """One row of each key, of the first epoch in which there is one."""
+    """Return one row of each key, from the first epoch that has one."""
     keys, within_ms, timestamp = spec.keys, spec.within_ms, spec.timestamp
     check_columns(node, frame, keys)
     frame = with_one_zero(frame, keys)
@@ -121,7 +121,10 @@ def lower_distinct(node: Node, spec: DistinctSpec, frame: DataFrame) -> tuple[Da
 
 
 def _distinct_for_ever(frame: DataFrame, keys: tuple[str, ...]) -> DataFrame:
-    """If Spark found the event time among the keys it would drop what is late, as all rows here may be, and forget the others."""
+    """Return one row of each key, with the marks of keys taken off meanwhile.
+
+    If Spark found the event time among the keys, it would drop late rows, which all rows here may be, and forget the others.
+    """
     marks = {
         name: frame.schema[name].metadata[WATERMARK_DELAY] for name in keys if WATERMARK_DELAY in frame.schema[name].metadata
     }
@@ -130,7 +133,7 @@ def _distinct_for_ever(frame: DataFrame, keys: tuple[str, ...]) -> DataFrame:
 
 
 def _distinct_at_once(frame: DataFrame, keys: tuple[str, ...], timestamp: str | None, within_ms: int | None) -> DataFrame:
-    """The same over all rows of a bounded pipeline, in the order of event time if there is one."""
+    """Return the distinct rows of a bounded pipeline, over all its rows at once, in the order of event time if there is one."""
     if timestamp is None:
         return frame.dropDuplicates(list(keys))
     if within_ms is None:
@@ -155,7 +158,7 @@ def _distinct_at_once(frame: DataFrame, keys: tuple[str, ...], timestamp: str | 
 
 
 def _comparable(one: DataType, other: DataType) -> bool:
-    """True if Spark compares values of these types as they are, or by a cast that always goes well and loses nothing."""
+    """Return True if Spark compares values of these types as they are, or by a cast that never fails and loses nothing."""
     alike = ((IntegralType, DecimalType), (FloatType, DoubleType), (StringType,))
     return one.simpleString() == other.simpleString() or any(isinstance(one, k) and isinstance(other, k) for k in alike)
 

@@ -1,7 +1,8 @@
-"""What runs in Spark's Python workers for stages that keep one row of state a key.
+"""The functions that Spark's Python workers run for stages that keep one row of state for each key.
 
-A row travels as one struct, so that nothing changes its values, and comes out of Arrow as plain Python values: a whole batch at
-once where Pitstop's own daemon runs (internals/daemon.py), and key by key, through pandas, in a session that has Spark's.
+A row travels as one struct, so that nothing changes its values, and comes out of Arrow as plain Python values. Where Pitstop's
+own daemon runs (internals/daemon.py), a whole batch comes at once. In a session that has Spark's daemon, rows come key by key,
+through pandas.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ ROW, AT, SAVED = "__row", "__at", "__saved"
 """Columns in which the rows of a keyed stage travel: the row, its event time, and state that is restored."""
 
 Made = Values | Letter
-"""What a keyed function makes: a row without its key, or a letter."""
+"""A keyed function's result: a row without its key, or a letter."""
 
 
 class KeyState(Protocol):
-    """What a keyed function needs of Spark's GroupState: the state of one key, and the key's timeout."""
+    """The part of Spark's GroupState that a keyed function needs: the state of one key, and the key's timeout."""
 
     @property
     def exists(self) -> bool: ...
@@ -52,12 +53,12 @@ class Items:
     times: list[int | None]
     """Event times in ms since 1970."""
     saved: list[dict[str, Any] | None] | None = None
-    """State to begin with, which comes in the place of a row; None if there is none at all."""
+    """Restored state, each in the place of a row; None if there is none at all."""
     readable: bool = True
     """False if there may be letters among the rows."""
 
     def part(self, start: int, count: int) -> Items:
-        """So many of them, from the given place."""
+        """Return ``count`` items from ``start`` on."""
         end = start + count
         saved = None if self.saved is None else self.saved[start:end]
         return Items(self.rows[start:end], self.times[start:end], saved, self.readable)
@@ -71,20 +72,23 @@ class Items:
             self.saved += more.saved
 
     def live(self) -> Items:
-        """Only the rows."""
+        """Return the items that are rows, without those that are restored state."""
         if self.saved is None:
             return self
         return self._at([place for place, saved in enumerate(self.saved) if saved is None])
 
     def without_letters(self) -> tuple[Items, list[Letter]]:
-        """(only what is no letter, the letters)."""
+        """Return (the items that are no letters, the letters)."""
         if self.readable:
             return self, []
         kept = [place for place, row in enumerate(self.rows) if not isinstance(row, Letter)]
         return self._at(kept), [row for row in self.rows if isinstance(row, Letter)]
 
     def in_order(self) -> Items:
-        """By event time; of equal times in the order in which they came. Rows without one come first."""
+        """Return the items by event time.
+
+        Items of equal times stay in the order in which they came, and rows without a time come first.
+        """
         times = [0 if at is None else at for at in self.times]
         if all(map(le, times, times[1:])):
             return self
@@ -96,7 +100,7 @@ class Items:
 
 @dataclass(frozen=True)
 class KeyedFunction:
-    """What Spark calls for each key of an epoch; it is pickled and runs in the workers."""
+    """A function that Spark calls for each key of an epoch. It is pickled and runs in the workers."""
 
     keys: tuple[str, ...]
     codec: StateCodec
@@ -110,14 +114,14 @@ class KeyedFunction:
     evict: Callable[[SimpleNamespace, Values, int], Iterable[Values]]
     """``(state, key, time in ms) -> rows``, when a key's state is dropped."""
     ttl_ms: int | None
-    """How long after its last event a key's state is dropped; None: never."""
+    """The time after its last event at which a key's state is dropped, in milliseconds; None: never."""
     timed: bool
     """True if rows have an event time, by which those of an epoch are then ordered."""
     letters: Letters | None = None
     """Writes letters of rows that it cannot take, which then come in a column behind the others."""
 
     def __call__(self, key: Values, frames: Iterator[pd.DataFrame], state: KeyState) -> Iterator[pd.DataFrame]:
-        """Spark's own way: the rows of one key as pandas objects."""
+        """Process the rows of one key in Spark's own way, as pandas objects."""
         import pandas as pd
 
         items = Items([], [], [])
@@ -129,17 +133,17 @@ class KeyedFunction:
             yield pd.DataFrame(out, columns=[*self.keys, *self.outputs, *behind], dtype=object)
 
     def of_arrow(self, batch: pa.RecordBatch) -> Items:
-        """The rows of a batch with the columns ROW, AT and SAVED, of which the last two may be missing."""
+        """Return the rows of a batch with the columns ROW, AT and SAVED, of which the last two may be missing."""
         (rows, readable), names = read_rows(self.shape, batch.column(ROW), self.letters), batch.schema.names
         times: list[int | None] = _millis(batch.column(AT)) if AT in names else [None] * len(rows)
         return Items(rows, times, batch.column(SAVED).to_pylist() if SAVED in names else None, readable)
 
     def keys_of_arrow(self, columns: Sequence[pa.Array]) -> list[Values]:
-        """The keys that stand in these columns."""
+        """Return the keys that stand in these columns."""
         return list(zip(*map(self._plain, columns), strict=True))
 
     def of_key(self, key: Values, items: Items, state: KeyState) -> list[Values]:
-        """The rows, keys first, that one key's items make; keeps what the key's state then is."""
+        """Return the rows, keys first, that one key's items make; keep the key's new state."""
         text, last = state.get if state.exists else (None, None)
         for saved in filter(None, items.saved or ()):
             text, last = saved[STATE], saved[LAST]
@@ -167,7 +171,7 @@ class KeyedFunction:
     def _handled(
         self, key: Values, items: Items, held: SimpleNamespace, last: int | None
     ) -> tuple[SimpleNamespace, int | None, list[Made]]:
-        """(state, time of its last event, rows) after these items."""
+        """Return (state, time of its last event, rows) after these items."""
         out: list[Made] = []
         begun = 0
         for place, at in enumerate(items.times) if self.timed else ():
@@ -184,9 +188,9 @@ class KeyedFunction:
     def _guarded(
         self, key: Values, items: Items, held: SimpleNamespace, last: int | None, before: str | None
     ) -> tuple[SimpleNamespace, int | None, list[Made], str | None]:
-        """The same, with a letter for each row for which the function fails: it leaves the state as it was before.
+        """Handle the items one by one, and write a letter for each row for which the function fails.
 
-        ``before`` is the state's text, and so is what comes last.
+        Such a row leaves the state as it was. ``before`` is the text of the state, and so is the last value that is returned.
         """
         assert self.letters is not None
         out: list[Made] = []
@@ -213,7 +217,7 @@ class KeyedFunction:
     def _unread(
         self, key: Values, items: Items, state: KeyState, text: str | None, last: int | None, error: ValueError
     ) -> list[Made]:
-        """Letters of all rows of a key whose state cannot be read: it stays as it is until its time has come."""
+        """Return letters for all rows of a key whose state cannot be read. The state stays as it is until its time has come."""
         guard = self._guard
         if guard is None:
             raise ValueError(f"{error}; dead_letters of map_stateful keep the rows of such a key aside") from None
@@ -229,7 +233,7 @@ class KeyedFunction:
         return [*out, guard.of_key(key, text or "", error)]
 
     def _sent(self, key: Values, out: list[Made]) -> list[Values]:
-        """The rows as they leave: keys first, letters last."""
+        """Return the rows as they leave: keys first, letters last."""
         own = key if self.keys else ()
         if self.letters is None:
             return [(*own, *made) for made in out if not isinstance(made, Letter)]
@@ -237,7 +241,10 @@ class KeyedFunction:
         return [(*own, *nothing, made.parts) if isinstance(made, Letter) else (*own, *made, None) for made in out]
 
     def _plain(self, column: pa.Array) -> list[Any]:
-        """The values of a key's column; None in the place of one that Python has not, whose rows are letters."""
+        """Return the values of a key's column, with None for a value that Python cannot hold.
+
+        The rows of such a key are letters.
+        """
         try:
             return plain(column)
         except (OverflowError, ValueError):
@@ -265,7 +272,7 @@ class KeyedFunction:
         return SimpleNamespace(**self.codec.decode(text))
 
     def _close(self, held: SimpleNamespace, text: str | None, last: int | None, key: Values, state: KeyState) -> list[Made]:
-        """Keep the state until its time has come, which may be now; ``text`` is that of the state, if it is known."""
+        """Keep the state until its time has come, which may be now. ``text`` is the text of the state, if it is known."""
         if self._over(last, state):
             if state.exists:
                 state.remove()
@@ -302,12 +309,12 @@ class KeyedFunction:
 
     @property
     def _guard(self) -> Letters | None:
-        """What writes letters of rows for which the function fails; None if these end the epoch."""
+        """The writer of letters for rows for which the function fails; None if these end the epoch."""
         return self.letters if self.letters is not None and self.letters.guards else None
 
 
 class NoState:
-    """Stands in for Spark's GroupState where nothing is kept: no state, and a watermark before all time."""
+    """A stand-in for Spark's GroupState where nothing is kept: no state, and a watermark before all time."""
 
     exists = hasTimedOut = False
     get: tuple[Any, ...] = (None, None)

@@ -38,7 +38,7 @@ from pitstop.spark.state.row_shape import RowShape
 def lower_map_stateful(
     node: Node, spec: MapStatefulSpec, frame: DataFrame, restored: DataFrame | None = None
 ) -> tuple[DataFrame, StateLayout]:
-    """The rows that the user's function makes, and the layout of its state."""
+    """Return the rows that the user's function makes, and the layout of its state."""
     fields, output = _schema(node, "state", spec.state), _schema(node, "output", spec.output)
     names = tuple(output.fieldNames())
     refuse_doubled(node, spec.keys, names)
@@ -61,9 +61,9 @@ def lower_map_stateful(
 
 
 def lower_rolling_as_text(node: Node, spec: RollingSpec, frame: DataFrame) -> tuple[DataFrame, StateLayout]:
-    """A rolling aggregate on a checkpoint of an older release, which keeps its state as text.
+    """Return a rolling aggregate on a checkpoint of an older release, which keeps its state as text.
 
-    The same rows as those of :func:`~pitstop.spark.lowering.rolling.lower_rolling`, folded in Python.
+    The rows are those of :func:`~pitstop.spark.lowering.rolling.lower_rolling`, folded in Python.
     """
     aggregation, lifted, fields, timestamp = lifted_rows(node, spec, frame)
     carried = tuple(column for column in frame.columns if column not in spec.keys)
@@ -98,7 +98,10 @@ def _apply(
     output: StructType,
     restored: DataFrame | None,
 ) -> DataFrame:
-    """The rows that the function makes of a frame, behind the key columns; ``restored`` holds saved state to begin with."""
+    """Return the rows that the function makes of a frame, behind the key columns.
+
+    ``restored`` holds saved state to begin with.
+    """
     keys, timestamp = spec.keys, spec.timestamp
     check_columns(node, frame, keys)
     if function.ttl_ms is None:
@@ -133,7 +136,7 @@ def _restored_text(restored: DataFrame) -> Column:
 
 
 def _once(function: KeyedFunction, shown: StructType) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:
-    """The function for a bounded pipeline, which has all rows of a key at once: state begins empty and is not kept."""
+    """Return the function for a bounded pipeline, which has all rows of a key at once: state begins empty and is not kept."""
 
     def whole(key: tuple[Any, ...], rows: pa.Table) -> pa.Table:
         items = Items([], [])

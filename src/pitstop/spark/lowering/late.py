@@ -19,7 +19,7 @@ ROWS, KEPT = "rows", "kept"
 
 
 def lower_late(node: Node, spec: LateSpec, inputs: list[DataFrame]) -> DataFrame:
-    """The letters of all inputs: ``stage string, key string, text string, error string, time timestamp``."""
+    """Return the letters of all inputs: ``stage string, key string, text string, error string, time timestamp``."""
     return reduce(DataFrame.unionByName, [_of_input(node, spec, number, rows) for number, rows in enumerate(inputs)])
 
 
@@ -50,7 +50,7 @@ def _of_input(node: Node, spec: LateSpec, number: int, rows: DataFrame) -> DataF
 
 
 def _late(spec: LateSpec, column: str, closed_us: Column) -> Column:
-    """Why a row is late. Windows have been closed up to then."""
+    """Return a column that says why a row is late; ``closed_us`` is the time up to which windows have been closed."""
     windows = "sessions" if isinstance(spec.window.window, Session) else "windows"
     time, closed = (moment.cast("string") for moment in (F.col(quoted(column)), F.timestamp_micros(closed_us)))
     return F.concat(F.lit(f"late: {column} is "), time, F.lit(f", and {windows} were closed up to "), closed)

@@ -1,4 +1,4 @@
-"""Dead letters of stages with a Python function: rows that the function cannot take, told among the rows that it makes."""
+"""Dead letters of stages with a Python function: rows that the function cannot take, carried among the rows that it makes."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ _SAMPLE = 300
 
 @dataclass(frozen=True)
 class Letter:
-    """Of one row, or of a key for which time has run out: ``text`` is then None."""
+    """A letter about one row, or about a key whose time has run out; ``text`` is then None."""
 
     key: str
     """The key as JSON."""
     text: str | None
     """The row as JSON."""
     error: str
-    """What is wrong with it, in one sentence."""
+    """The error, in one sentence."""
 
     @property
     def parts(self) -> dict[str, Any]:
-        """As a value of LETTER_TYPE."""
+        """The letter as a value of LETTER_TYPE."""
         return vars(self)
 
 
@@ -67,32 +67,32 @@ class Letters:
     output: StructType
     """The rows that its function makes, without the keys."""
     guards: bool
-    """True if a row for which the function fails is a letter, too; else that ends the epoch."""
+    """True if a row for which the function fails becomes a letter, too; otherwise the failure ends the epoch."""
 
     def of_row(self, row: Any, error: Exception) -> Letter:
-        """The letter of a row for which the function failed."""
+        """Return the letter of a row for which the function failed."""
         values = dict(zip(self.row.fieldNames(), row, strict=True))
         return Letter(_encoded(self._key_codec, values), _encoded(self._row_codec, values), sentence(error))
 
     def of_key(self, key: Values, state: str, error: Exception) -> Letter:
-        """The letter of a key whose state could not be handled when its time had come."""
+        """Return the letter of a key whose state could not be handled when its time had come."""
         values = dict(zip(self.keys, key, strict=True))
         return Letter(_encoded(self._key_codec, values), None, f"{sentence(error)} (on_evict, with the state {state})")
 
     def unreadable(self, struct: Any, error: Exception) -> Letter:
-        """The letter of an Arrow struct that holds a value which Python has not."""
+        """Return the letter of an Arrow struct that holds a value which Python cannot represent."""
         values = value_of(struct)
         key = {name: values[name] for name in self.keys}
         return Letter(_json(key), _json(values), f"Python has no such value: {sentence(error)}")
 
     def check(self, rows: list[Values]) -> None:
-        """An exception if a row cannot be one of the output."""
+        """Raise an exception if a row cannot be a row of the output."""
         for row in rows:
             if not all(map(_certain, self._kinds, row)):
                 arrow_rows([row], self.output)
 
     def nothing(self) -> Values:
-        """In the place of a row of the output, where there is a letter."""
+        """Return the values that fill a row of the output where there is a letter."""
         return (None,) * len(self.output.fields)
 
     @cached_property
@@ -109,7 +109,7 @@ class Letters:
 
 
 def read_rows(shape: RowShape, structs: pa.StructArray, letters: Letters | None) -> tuple[list[Any], bool]:
-    """(the rows, True if all can be read): those that Python cannot hold are letters in their places."""
+    """Return (the rows, True if all can be read). Rows that Python cannot hold become letters in their places."""
     try:
         return shape.rows(structs), True
     except (OverflowError, ValueError):
@@ -125,14 +125,14 @@ def read_rows(shape: RowShape, structs: pa.StructArray, letters: Letters | None)
 
 
 def sentence(error: Exception) -> str:
-    """The kind of an exception and its first line, cut where it is very long."""
+    """Return the kind of an exception and its first line, cut where it is very long."""
     said = (str(error).strip().splitlines() or [""])[0]
     told = f"{type(error).__name__}: {said}" if said else type(error).__name__
     return told if len(told) <= _LONGEST_ERROR else f"{told[:_LONGEST_ERROR]}…"
 
 
 def told(frame: DataFrame, node: Node) -> DataFrame:
-    """Observe how many letters a stage has written, and one of them. A bounded frame is not observed."""
+    """Observe the number of letters a stage has written, and one of them. A bounded frame is not observed."""
     if not frame.isStreaming:
         return frame
     sample = F.concat(F.col(f"{LETTER}.error"), F.lit(" of "), F.coalesce(F.col(f"{LETTER}.text"), F.col(f"{LETTER}.key")))
@@ -144,12 +144,12 @@ def told(frame: DataFrame, node: Node) -> DataFrame:
 
 
 def output_rows(frame: DataFrame) -> DataFrame:
-    """The rows of the stage's output."""
+    """Return the rows of the stage's output."""
     return frame.where(~_is_letter()).drop(LETTER)
 
 
 def dead_letters(frame: DataFrame, stage: str) -> DataFrame:
-    """Its letters: ``stage string, key string, text string, error string, time timestamp``."""
+    """Return the stage's letters: ``stage string, key string, text string, error string, time timestamp``."""
     parts = [F.col(f"{LETTER}.{name}").alias(name) for name in LETTER_TYPE.fieldNames()]
     return frame.where(_is_letter()).select(F.lit(stage).alias("stage"), *parts, F.current_timestamp().alias("time"))
 
@@ -159,7 +159,7 @@ def _is_letter() -> Column:
 
 
 def _certain(kind: type[DataType], value: Any) -> bool:
-    """True if the value is surely one of the type; what it is not sure of, Arrow tells more slowly."""
+    """Return True if the value is surely of the type. If this is not sure, Arrow decides more slowly."""
     if value is None:
         return True
     own = type(value)

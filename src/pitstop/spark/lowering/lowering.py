@@ -1,4 +1,4 @@
-"""Lower a pipeline's nodes to DataFrames, one function a kind of stage."""
+"""Lower a pipeline's nodes to DataFrames, with one function for each kind of stage."""
 
 from __future__ import annotations
 
@@ -74,20 +74,20 @@ from pitstop.spark.lowering.window import lower_window
 from pitstop.spark.sources import source_kind
 
 LOSING = (RollingSpec.op, MapStatefulSpec.op, OwnCodeSpec.op)
-"""Kinds of stages behind which Spark may know of no watermark."""
+"""Kinds of stages behind which Spark may have no watermark."""
 
 JOINING = (JoinSpec.op, OwnCodeSpec.op)
-"""Kinds of stages whose state Spark keeps by the schema of the rows as they come when it runs, filters included."""
+"""Kinds of stages whose state follows the schema that Spark has of the rows at run time, filters included."""
 
 OpenSource = Callable[[Node], DataFrame]
 
 
 @dataclass
 class Lowering:
-    """Lowers the nodes of one pipeline; each node once, so that Spark sees one relation for one source.
+    """A lowering of one pipeline's nodes, each once, so that Spark sees one relation for one source.
 
-    ``given`` holds frames that stand in for nodes: the rows of an epoch for its cut. ``restored`` holds saved
-    accumulators by (stage, role).
+    ``given`` holds frames that stand in for nodes: the rows of an epoch for its cut. ``restored`` holds saved accumulators by
+    (stage, role).
     """
 
     spark: SparkSession
@@ -97,33 +97,34 @@ class Lowering:
     given: dict[int, DataFrame] = field(default_factory=dict)
     restored: dict[tuple[str, str], DataFrame] = field(default_factory=dict)
     kept: Mapping[str, StateLayout] = field(default_factory=dict)
-    """Stage -> how the checkpoint keeps its state. The state of stages that are not in it is kept as it is now."""
+    """Stage -> the form in which the checkpoint keeps its state. The state of other stages is kept in today's form."""
     layouts: dict[str, StateLayout] = field(default_factory=dict)
     tables: dict[str, DataFrame] = field(default_factory=dict)
     """Hash join stage -> its table, if it has been read already or is asked for."""
     keeps_tables: bool = True
-    """Tables that it reads stay in memory until they are dropped: by whoever has asked for them."""
+    """True if tables that it reads stay in memory until the caller drops them."""
     event_times: dict[str, Node] = field(default_factory=dict)
     """Id of a watermark operator -> the stage that sets the event time there."""
     count_rows: bool = False
-    """Observe how many rows sources give, and stages with state take and give."""
+    """True if the rows that sources give, and that stages with state take and give, are counted."""
     strict: bool = False
-    """Refuse what is accepted no longer; not for a version that runs already, which goes on as it was."""
+    """True to refuse what is not accepted any more. A version that runs already goes on as it was, and is not refused."""
     followers: set[str] = field(default_factory=set)
-    """Ids of watermark operators that pass on the watermark of those above: what they see of rows must not count."""
+    """Ids of watermark operators that pass on the watermark of those above. The rows that they see must not count."""
     max_ahead_ms: int | None = MAX_AHEAD_MS
-    """How far ahead of the clock times may be where the code does not say (option max_ahead); None: as far as they are."""
+    """The longest that times may be ahead of the clock, in milliseconds, where the code does not say (option max_ahead); None: no
+    limit."""
     now_ms: Callable[[], int] = lambda: round(time.time() * 1000)
-    """The clock of rows that are no stream."""
+    """The clock for rows that are no stream."""
     observe: Observe | None = None
-    """Observes rows that are no stream; None: nobody asks what is left out of them."""
+    """The observer of rows that are no stream; None if nobody asks what is left out of them."""
     observe_table: Observe | None = None
-    """Observes the rows of a table of a hash join; None: nobody asks."""
+    """The observer of the rows of a hash join's table; None if nobody asks."""
     observed: Container[int] = ()
     """Ids of nodes whose rows are observed elsewhere."""
 
     def frame(self, node: Node) -> DataFrame:
-        """The DataFrame of a node."""
+        """Return the DataFrame of a node."""
         if id(node) not in self.given:
             inputs = [self.frame(parent) for parent in streams_of(node)]
             if node.spec.stateful:
@@ -137,9 +138,9 @@ class Lowering:
         return self.given[id(node)]
 
     def nulls_in(self, node: Node) -> Callable[[DataFrame], DataFrame]:
-        """What makes of rows that go into the state of a stage rows whose columns may all be null: saved ones may be.
+        """Return a function that makes all columns nullable in rows that go into a stage's state, because saved columns may be.
 
-        So a column that another version of the pipeline lets be null, or does not, is kept in the same way.
+        So a column is kept in the same way by a version of the pipeline that lets it be null and by one that does not.
         """
         kept = self.kept.get(node.name)
         if kept is not None and kept.never_null is None:
@@ -147,11 +148,14 @@ class Lowering:
         return partial(with_nulls, filtered=node.spec.op in JOINING and (kept is None or kept.any_null))
 
     def observer(self, node: Node, rows: DataFrame) -> Observe | None:
-        """What observes the rows of a node; None if that is done elsewhere, or nobody asks."""
+        """Return the observer of the rows of a node; None if they are observed elsewhere, or nobody asks."""
         return observe_stream if rows.isStreaming else None if id(node) in self.observed else self.observe
 
     def _taken(self, node: Node, number: int, rows: DataFrame) -> DataFrame:
-        """The rows of an input of a stage with state, counted with those of them that it leaves out."""
+        """Return the rows of an input of a stage with state.
+
+        The rows are counted, and so are those of them that it leaves out.
+        """
         if not self.count_rows or not rows.isStreaming:
             return rows
         return self._counted(f"{ROWS_IN}{number}:{node.name}", rows, *left_out(node, number, rows))
@@ -160,12 +164,12 @@ class Lowering:
         return rows.observe(name, F.count(F.lit(1)).alias("rows"), *more) if self.count_rows and rows.isStreaming else rows
 
     def _explodes(self, node: Node, result: DataFrame, inputs: list[DataFrame]) -> bool:
-        """True of a step of columns whose rows are as many as it says alone."""
+        """Return True if a step of columns changes the number of rows, so that they are counted where they come out."""
         columns = isinstance(node.spec, (SelectSpec, WithColumnsSpec))
         return columns and self.count_rows and result.isStreaming and explodes(result, inputs[0])
 
     def _timed(self, node: Node, parent: Node, rows: DataFrame) -> DataFrame:
-        """The rows of an input of a stage with state; behind functions that keep state Spark knows of no watermark any more."""
+        """Return the rows of an input of a stage with state. Behind functions that keep state Spark has no watermark any more."""
         if not rows.isStreaming or not any(other.spec.op in LOSING for other in parent.upstream()):
             return rows
         column = event_time_if_there(node, rows, parent.event_time)
@@ -176,9 +180,9 @@ class Lowering:
         return found
 
     def _apart(self, node: Node, parent: Node, rows: DataFrame) -> DataFrame:
-        """The rows of an input, shuffled where a session would else run in one task with another stage of the same keys.
+        """Return the rows of an input, shuffled where a session would otherwise share a task with another stage of the same keys.
 
-        A task that reads one state store and then writes another one fails: Spark takes them for one and the same.
+        A task that reads one state store and then writes another fails: Spark takes them for the same store.
         """
         before = [other for other in parent.upstream() if other.spec.stateful]
         if not rows.isStreaming or not before or not any(map(_sessions, [node, *before])):
@@ -186,14 +190,14 @@ class Lowering:
         return rows.repartition(int(str(self.spark.conf.get("spark.sql.shuffle.partitions"))))
 
     def table(self, spec: HashJoinSpec, node: Node) -> DataFrame:
-        """The table of a hash join, kept in memory once it is read."""
+        """Return the table of a hash join, kept in memory once it is read."""
         if node.name not in self.tables:
             table = self.unread_table(spec, node)
             self.tables[node.name] = table.persist() if self.keeps_tables and not table.isStreaming else table
         return self.tables[node.name]
 
     def unread_table(self, spec: HashJoinSpec, node: Node) -> DataFrame:
-        """The table of a hash join, read when its rows are asked for."""
+        """Return the table of a hash join, read when its rows are asked for."""
         if spec.function is None:
             static = Lowering(
                 self.spark,
@@ -216,19 +220,19 @@ def _as_they_are(rows: DataFrame) -> DataFrame:
 
 
 def _counts(node: Node) -> bool:
-    """True for stages whose rows are counted where they come out; sources of text count what they parse anyway."""
+    """Return True for stages whose rows are counted where they come out. Sources of text count what they parse anyway."""
     return node.spec.stateful or (isinstance(node.spec, SourceSpec) and not lower_source.can_be_bad(node.source))
 
 
 def _lost(node: Node) -> list[Column]:
-    """What counts the rows that a source tells of, but has lost."""
+    """Return the column that counts the rows that a source reports as lost."""
     column = source_kind(node).lost if isinstance(node.spec, SourceSpec) else None
     return [F.coalesce(F.sum(column), F.lit(0)).alias(LeftOut.LOST.value)] if column is not None else []
 
 
 @singledispatch
 def lower(spec: Spec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
-    """The rows of a node that does ``spec`` to the rows of its inputs. Below is a function for each kind of stage."""
+    """Return the rows of a node that does ``spec`` to the rows of its inputs. Below is a function for each kind of stage."""
     raise TypeError(f"Nothing lowers {type(spec).__name__}.")
 
 

@@ -15,14 +15,14 @@ from pitstop.spark.internals.plans import Operator, own_operators
 from pitstop.spark.internals.processors import Declared, UndeclaredError, declared, is_processor
 
 FIXED = {"GlobalLimit": "a limit"}
-"""Operators whose state Spark can resume, and neither move nor repartition."""
+"""Operators whose state Spark can resume, but not move or repartition."""
 
 
 def lower_own_code(node: Node, spec: OwnCodeSpec, inputs: list[DataFrame]) -> tuple[DataFrame, StateLayout | None]:
-    """What the user's function returns, and a layout by which its operators are known again.
+    """Return the result of the user's function, and a layout by which its operators are recognized again.
 
-    The layout is None on bounded input, which keeps no state. PipelineError if the function gives no DataFrame, or has
-    no stateful operator, or an input of it is missing in the result.
+    The layout is None on bounded input, which keeps no state. PipelineError if the function gives no DataFrame, or has no
+    stateful operator, or an input of it is missing in the result.
     """
     result = spec.function(*inputs)
     if not isinstance(result, DataFrame):
@@ -54,7 +54,7 @@ def lower_own_code(node: Node, spec: OwnCodeSpec, inputs: list[DataFrame]) -> tu
 
 
 def _variables(operators: list[Operator]) -> dict[str, Any]:
-    """The parameters that tell the variables of the user's processors, or why they are not known."""
+    """Return the parameters that describe the variables of the user's processors, or say why they are not known."""
     parameters: dict[str, Any] = {}
     for number, operator in enumerate(operators):
         if not is_processor(operator.node):

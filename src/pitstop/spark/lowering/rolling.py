@@ -34,9 +34,9 @@ ROW, SAVED, AT = "__row", "__saved", "__at"
 def lower_rolling(
     node: Node, spec: RollingSpec, frame: DataFrame, restored: DataFrame | None = None, strict: bool = False
 ) -> tuple[DataFrame, StateLayout]:
-    """Each row with the results of its key so far, and the layout of the state. ``restored`` holds saved state to begin with.
+    """Return each row with the results of its key so far, and the layout of the state.
 
-    ``strict``: inputs of types that an aggregate does not take are refused.
+    ``restored`` holds saved state to begin with. ``strict``: inputs of types that an aggregate does not take are refused.
     """
     aggregation, lifted, fields, timestamp = lifted_rows(node, spec, frame, strict)
     at = F.unix_millis(F.col(quoted(timestamp))) if timestamp is not None else F.lit(None).cast("bigint")
@@ -60,7 +60,7 @@ def lower_rolling(
 def lifted_rows(
     node: Node, spec: RollingSpec, frame: DataFrame, strict: bool = False
 ) -> tuple[Aggregation, DataFrame, StructType, str | None]:
-    """(the aggregates, rows with their lifted values, the accumulators' fields, the event-time column if there is one)."""
+    """Return (the aggregates, rows with their lifted values, the accumulators' fields, the event-time column if there is one)."""
     aggregation = Aggregation(node, (spec.aggregates,), strict)
     check_columns(node, frame, spec.keys)
     refuse_doubled(node, frame.columns, aggregation.all)
@@ -72,7 +72,7 @@ def lifted_rows(
 
 
 def results(rows: DataFrame, frame: DataFrame, timestamp: str | None, aggregation: Aggregation) -> DataFrame:
-    """The columns of the stage's input, the event time marked as it was, and what the accumulators come to."""
+    """Return the columns of the stage's input, with the event time marked as it was, and the results of the accumulators."""
     shown = [
         marked(name, frame.schema[name].metadata.get(WATERMARK_DELAY, 0)) if name == timestamp else F.col(quoted(name))
         for name in frame.columns
@@ -83,13 +83,13 @@ def results(rows: DataFrame, frame: DataFrame, timestamp: str | None, aggregatio
 def rolling_layout(
     spec: RollingSpec, frame: DataFrame, aggregation: Aggregation, fields: StructType, form: Mapping[str, str]
 ) -> StateLayout:
-    """The layout of the stage's state; ``form`` says how it is kept."""
+    """Return the layout of the stage's state; ``form`` says how it is kept."""
     classes = tuple((name, aggregate.state_class) for name, aggregate in aggregation.all.items())
     return layout_of(spec.keys, frame, StageKind.ROLLING, fields, {"text": "rolling", **aggregation.facts, **form}, classes)
 
 
 def _steps(rows: DataFrame, aggregation: Aggregation, fields: StructType) -> DataFrame:
-    """The accumulators after a row, selected of a frame that holds the accumulators before it and the row's fields."""
+    """Return the accumulators after a row, selected from a frame that holds the accumulators before it and the row's fields."""
     both = rows.select(*[F.lit(None).cast(field.dataType).alias(name) for name, field in _named(fields)], "*")
     with _exact_decimals(rows.sparkSession):
         after = []
@@ -108,7 +108,7 @@ def _step(name: str, combine: Combining) -> Column:
 
 
 def _lifted(name: str) -> str:
-    """The column with what a row brings to the accumulator of that name."""
+    """Return the name of the column that holds what a row brings to the accumulator of that name."""
     return f"{name}__lifted"
 
 
@@ -122,7 +122,7 @@ def _named(schema: StructType) -> list[tuple[str, StructField]]:
 
 @contextmanager
 def _exact_decimals(spark: SparkSession) -> Iterator[None]:
-    """Expressions that are made meanwhile add decimals without giving up digits behind the point."""
+    """Make expressions that are created meanwhile add decimals without giving up digits behind the point."""
     setting = "spark.sql.decimalOperations.allowPrecisionLoss"
     before = spark.conf.get(setting)
     spark.conf.set(setting, "false")

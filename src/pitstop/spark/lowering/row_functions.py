@@ -1,4 +1,4 @@
-"""What a keyed stage does with the rows of a key: a function of the user's is called, or rows are folded into accumulators."""
+"""The work of a keyed stage on the rows of a key: a user-defined function is called, or rows are folded into accumulators."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Values = tuple[Any, ...]
 
 
 class RowError(Exception):
-    """A user's function failed for a row; the exception before it says why."""
+    """A user-defined function failed for a row; the exception before it says why."""
 
     def __init__(self, stage: str, row: Any, error: Exception) -> None:
         shown = repr(row)
@@ -29,14 +29,14 @@ class RowError(Exception):
 
 @dataclass(frozen=True)
 class UserFunction:
-    """A function of the user's and what it may return: None, a row, or a list of rows."""
+    """A user-defined function, which may return None, a row, or a list of rows."""
 
     function: Callable[..., Any]
     outputs: tuple[str, ...]
     stage: str
 
     def each(self, held: SimpleNamespace, rows: list[Any]) -> list[Values]:
-        """Call it with the state and each row."""
+        """Call the function with the state and each row; return the rows that it makes."""
         out: list[Values] = []
         function, width = self.function, len(self.outputs)
         row: Any = None
@@ -52,7 +52,7 @@ class UserFunction:
         return out
 
     def once(self, *arguments: Any) -> list[Values]:
-        """Call it with these arguments."""
+        """Call the function with these arguments; return the rows that it makes."""
         result = self.function(*arguments)
         return [] if result is None else self._rows(result)
 
@@ -72,13 +72,13 @@ class UserFunction:
 
 
 def never(*_: Any) -> list[Values]:
-    """The ``evict`` of stages that never drop state."""
+    """Return the ``evict`` of stages that never drop state."""
     return []
 
 
 @dataclass(frozen=True)
 class FoldInto:
-    """How an accumulator takes in one lifted value after the other."""
+    """The way in which an accumulator takes in lifted values, one after the other."""
 
     name: str
     fold: Callable[[Any, Any], Any]
@@ -86,7 +86,7 @@ class FoldInto:
     """True if the accumulator is a list of lifted values, so that the first value becomes a list of one."""
 
     def running(self, before: Any, values: Sequence[Any]) -> list[Any]:
-        """The accumulator after each of the values; ``before`` is what it was."""
+        """Return the accumulator after each of the values; ``before`` is its value before them."""
         if not self.collects and None not in values:
             return list(accumulate(values, self.fold) if before is None else accumulate(values, self.fold, initial=before))[
                 -len(values) :
@@ -102,14 +102,14 @@ class FoldInto:
 
 @dataclass(frozen=True)
 class Fold:
-    """Folds rows into the accumulators of their key, and gives each row with the values that they then have.
+    """A fold of rows into the accumulators of their key, which gives each row with the values that they then have.
 
     The lifted values stand at the end of the row, one for each accumulator.
     """
 
     folds: tuple[FoldInto, ...]
     carried: tuple[int, ...]
-    """Which of the row's values are given on."""
+    """The places of the row's values that are passed on."""
 
     def __call__(self, held: SimpleNamespace, rows: list[Values]) -> list[Values]:
         if not rows:

@@ -1,4 +1,4 @@
-"""Takes the order of rows along to a sink, past the steps that drop the columns which tell it."""
+"""The order of rows, carried along to a sink past the steps that drop the columns which tell it."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Lower = Callable[[Spec, Node, DataFrame], DataFrame]
 
 
 def with_order(sink: Node, rows: DataFrame, frame: Callable[[Node], DataFrame], lower: Lower) -> DataFrame:
-    """The rows of a sink, with their order if they have lost the columns that tell it.
+    """Return the rows of a sink, with their order if they have lost the columns that tell it.
 
-    Neither a step nor the sink's own expressions see that column: ``*`` within them stands for the columns of its user. Where
-    such a star is in an object of Spark's, which cannot be rewritten, the order is lost.
+    Neither a step nor the sink's own expressions see that column: ``*`` within them stands for the user's columns. If such a star
+    is in a Spark object, which cannot be rewritten, the order is lost.
     """
     order, steps, stage = sink.sink.takes_order, [], sink.inputs[0]
     if order.stage is None or order.stage == stage.name or any(map(sees_all, sink.sink.expressions)):
@@ -44,7 +44,7 @@ def with_order(sink: Node, rows: DataFrame, frame: Callable[[Node], DataFrame], 
 
 
 def _without_order(spec: Spec) -> Spec | None:
-    """The step, with expressions that do not see the order; None if there are none such."""
+    """Return the step with expressions that do not see the order; None if there are none."""
     try:
         if isinstance(spec, SelectSpec):
             return replace(spec, columns=tuple(map(_blind, spec.columns)))

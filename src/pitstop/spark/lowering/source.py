@@ -18,18 +18,18 @@ from pitstop.spark.sources import open_batch, open_stream
 PARSED = "__row"
 TEXT = "value"
 _PLACES = {"csv_tail": ("file", "position")}
-"""Kind of source -> columns that say where a text comes from."""
+"""Kind of source -> the columns that say where a text comes from."""
 _MOST = 500
-"""Letters of an error: each row bears it."""
+"""The most characters of an error, because each row carries it."""
 
 
 def read_stream(spark: SparkSession, node: Node, settings: SourceSettings) -> DataFrame:
-    """The source as a streaming DataFrame, before parsing."""
+    """Return the source as a streaming DataFrame, before parsing."""
     return open_stream(spark, node, settings.options(node.name))
 
 
 def read_static(spark: SparkSession, node: Node, settings: SourceSettings) -> DataFrame:
-    """All that the source holds now, before parsing."""
+    """Return all that the source holds now, before parsing."""
     return open_batch(spark, node, settings.options(node.name))
 
 
@@ -39,7 +39,7 @@ def can_be_bad(source: Source) -> bool:
 
 
 def with_parsed(frame: DataFrame, source: Source) -> DataFrame:
-    """Add ``__row``: the parsed struct, whose ``__corrupt`` is the text if it did not parse, unless the reader has parsed."""
+    """Add ``__row``, unless the reader has parsed: the parsed struct, whose ``__corrupt`` is the text if it did not parse."""
     if source.parse is None:
         return frame
     columns = struct_of(source.schema or "")
@@ -60,13 +60,13 @@ def _ddl(schema: StructType) -> str:
 
 
 def good_rows(frame: DataFrame, source: Source) -> DataFrame:
-    """The rows that parsed."""
+    """Return the rows that parsed."""
     good = frame.where(~_is_bad(frame, source))
     return good.drop(CORRUPT, PLACE) if source.tells_bad else good.select(f"{PARSED}.*").drop(CORRUPT)
 
 
 def dead_letters(frame: DataFrame, stage: str, source: Source) -> DataFrame:
-    """The rows that did not: ``stage string, text string, time timestamp, error string, place string``."""
+    """Return the rows that did not parse: ``stage string, text string, time timestamp, error string, place string``."""
     return frame.where(_is_bad(frame, source)).select(
         F.lit(stage).alias("stage"),
         _text(source).alias("text"),
@@ -77,7 +77,7 @@ def dead_letters(frame: DataFrame, stage: str, source: Source) -> DataFrame:
 
 
 def counted(frame: DataFrame, node: Node, observe: Observe) -> DataFrame:
-    """Observe how many rows a source gave, how many did not parse, and one of these."""
+    """Observe the number of rows that a source gave, the number that did not parse, and one of these."""
     source = node.source
     bad = _is_bad(frame, source)
     return observe(
@@ -90,9 +90,9 @@ def counted(frame: DataFrame, node: Node, observe: Observe) -> DataFrame:
 
 
 def _is_bad(frame: DataFrame, source: Source) -> Column:
-    """Whether a row did not parse.
+    """Return a column that is true if a row did not parse.
 
-    It needs every column where the reader parses, for Spark's readers parse, and judge, no column that nobody asks for.
+    It needs every column where the reader parses: Spark's readers parse, and check, no column that nobody asks for.
     """
     if not source.tells_bad:
         return F.col(f"{PARSED}.{CORRUPT}").isNotNull()

@@ -16,14 +16,17 @@ CUT = "__cut"
 
 
 def streaming_frame(lowering: Lowering, pipeline: Pipeline) -> DataFrame:
-    """The pipeline as one streaming DataFrame. Sets the session's optimizer up for it."""
+    """Return the pipeline as one streaming DataFrame, and set the session's optimizer up for it."""
     for key, value in optimizer_settings(chained(pipeline.nodes)).items():
         lowering.spark.conf.set(key, value)
     return joined([lowering.frame(cut.node) for cut in cuts_of(pipeline.nodes)])
 
 
 def joined(frames: list[DataFrame]) -> DataFrame:
-    """The cuts of a pipeline as one DataFrame: a tag and one nullable struct column a cut; one cut alone stays as it is."""
+    """Return the cuts of a pipeline as one DataFrame: a tag, and one nullable struct column for each cut.
+
+    A single cut stays as it is.
+    """
     if len(frames) == 1:
         return frames[0]
     kinds = [frame.schema for frame in frames]
@@ -42,7 +45,7 @@ def joined(frames: list[DataFrame]) -> DataFrame:
 
 
 def part(rows: DataFrame, number: int, cuts: int) -> DataFrame:
-    """The rows of one of so many cuts, as they were before they were joined."""
+    """Return the rows of one of ``cuts`` cuts, as they were before they were joined."""
     return rows if cuts == 1 else rows.where(F.col(CUT) == number).select(f"{_column(number)}.*")
 
 

@@ -1,4 +1,4 @@
-"""Whether the files of a table were the same before and after it was read: what was read is then of one moment."""
+"""A check that the files of a table were the same before and after a reading. The rows are then of one moment."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ Mark = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Look:
-    """The files of a table, and the folders that they lie in, at one moment. None: gone, or on no disk of this machine."""
+    """The files of a table, and their folders, at one moment. None: gone, or on no disk of this machine."""
 
     files: dict[str, Mark | None]
     folders: dict[str, Mark | None]
     under_way: bool
-    """Somebody is writing them at this moment, and says so."""
+    """True if somebody is writing them at this moment, and says so."""
 
     def changed_within(self, seconds: float) -> bool:
-        """True if one of them has changed so short a time ago, or in a future by this machine's clock."""
+        """Return True if one of them changed within the last ``seconds``, or in the future by this machine's clock."""
         marks = (*self.files.values(), *self.folders.values())
         newest = max((mark[2] for mark in marks if mark is not None), default=0)
         return newest / 1e9 > time.time() - seconds
 
 
 def look(urls: Iterable[str], roots: Iterable[str] = ()) -> Look:
-    """Look at files, their folders, and at ``roots``: paths or patterns that they were read by."""
+    """Look at files, their folders, and at ``roots``: the paths or patterns by which they were read."""
     files = {url: _mark(path) if (path := _local(url)) is not None else None for url in urls}
     folders = {folder for url in files for folder in _folders_of(url)}
     folders |= {path for root in roots if (path := _local(root)) is not None and not _WILD.search(path)}

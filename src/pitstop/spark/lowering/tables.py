@@ -1,7 +1,7 @@
-"""The tables of hash joins: each is read whole, at one moment, and kept as a copy until its next reading has succeeded.
+"""The tables of hash joins. Each is read whole, at one moment, and kept as a copy until its next reading has succeeded.
 
-A copy lies beside the state of its job (snapshots.table_copies), so that a run which cannot read a table goes on with what was
-read last, and an epoch that is done again is joined with the rows that it was joined with first.
+A copy lies beside the state of its job (snapshots.table_copies). So a run that cannot read a table goes on with the last reading,
+and an epoch that is done again is joined with the rows of its first attempt.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ from pitstop.spark.lowering.table_files import Look, look
 
 LOGGER = "pitstop.engine"
 ATTEMPTS = 3
-"""How often in a row a table is read that changes meanwhile, or is away."""
+"""The number of attempts in a row to read a table that changes meanwhile, or is away."""
 QUIET_SECONDS = 1.0
-"""For how long nothing of a table may change that has just been written: its writer may be between two files."""
+"""The seconds during which a newly written table must not change: its writer may be between two files."""
 JUST_NOW_SECONDS = 10.0
 SOON_SECONDS = 0.5
-"""How soon the tables are read again that an epoch was joined with before the run began."""
+"""The seconds until a run reads again the tables that an epoch was joined with before the run began."""
 BEHIND_SECONDS = 60.0
-"""How soon a table is read again that could not be read when the run began, at the latest."""
+"""The most seconds until a run reads again a table that it could not read when it began."""
 
 Frames = Mapping[str, DataFrame]
 """Hash join stage -> its table."""
@@ -56,7 +56,7 @@ Frames = Mapping[str, DataFrame]
 class _Reading:
     frame: DataFrame
     number: int | None
-    """That of its copy; None if it is kept in memory only."""
+    """The number of its copy; None if it is kept in memory only."""
     read_at: float
 
 
@@ -71,19 +71,19 @@ class HashJoinTables:
         checkpoint: Path,
         away: Iterable[TableAway] = (),
     ) -> None:
-        """``away``: the tables that the run before could not read."""
+        """Create them; ``away`` are the tables that the run before could not read."""
         self._spark, self._environment = spark, environment
         self._checkpoint, self._copies = Checkpoint(checkpoint), TableCopies(checkpoint)
         self._joins = joins_of(pipeline)
         self._readings: dict[str, _Reading] = {}
-        """Readings that no query has got yet."""
+        """Readings that no query uses yet."""
         self._read_at: dict[str, float] = {}
-        """Hash join stage -> when the rows were read that epochs are joined with."""
+        """Hash join stage -> the time of the reading that epochs are joined with."""
         self._away = {each.stage: each for each in away}
         self._schemas: dict[str, StructType] = {}
-        """Hash join stage -> the columns of its table, which it keeps on this checkpoint."""
+        """Hash join stage -> the columns of its table, which stay the same on this checkpoint."""
         self.due: float | None = None
-        """Seconds within which the tables are to be read again, because some of them are not those of now."""
+        """The seconds within which the tables must be read again, because some of them are out of date."""
         self._observations = Observations()
         self._left_out: Counter[tuple[str, LeftOut]] = Counter()
         """(source, why) -> rows of its last reading that did not parse."""
@@ -95,9 +95,9 @@ class HashJoinTables:
         return tuple(away[node.name] for node in self._joins if node.name in away)
 
     def at_start(self) -> Frames:
-        """All tables for a run that begins; of one that cannot be read what was read last. Raises why there is none.
+        """Return all tables for a run that begins, with the last reading of one that cannot be read. Raise why there is none.
 
-        An epoch that may have reached some sinks is joined with what it was joined with before.
+        An epoch that may have reached some sinks is joined with the rows with which it was joined before.
         """
         planned = self._checkpoint.planned()
         again = planned > self._checkpoint.committed() and self._checkpoint.writing() in (planned, -1)
@@ -114,9 +114,9 @@ class HashJoinTables:
         return self._frames()
 
     def read(self) -> Frames:
-        """All tables as they are now; raises what keeps one from being read, and leaves the copies as they were.
+        """Return all tables as they are now. Raise the error that keeps one from being read, and leave the copies as they were.
 
-        They go on to :meth:`used` or :meth:`discard`.
+        The tables go on to :meth:`used` or :meth:`discard`.
         """
         try:
             for node in self._joins:
@@ -130,7 +130,7 @@ class HashJoinTables:
 
     @contextmanager
     def used(self) -> Iterator[None]:
-        """Note that epochs are joined with what was read last, while their query is started; other copies go once it is."""
+        """Note that epochs are joined with the last reading while their query is started. Other copies go once it has started."""
         before, numbers = self._copies.in_use(), {stage: reading.number for stage, reading in self._readings.items()}
         self._environment.ownership.check()
         self._copies.use({stage: number for stage, number in numbers.items() if number is not None})
@@ -146,7 +146,7 @@ class HashJoinTables:
             self._copies.remove(stage, but=number)
 
     def discard(self) -> None:
-        """Forget what was read last: no query has got it. Copies that are in use stay."""
+        """Forget the last reading, which no query uses. Copies that are in use stay."""
         in_use = self._copies.in_use()
         for stage, reading in self._readings.items():
             reading.frame.unpersist(blocking=True)
@@ -228,7 +228,7 @@ class HashJoinTables:
         return reading
 
     def _count_left_out(self) -> None:
-        """Count rows that did not parse, of each source once: what the last reading has left out as well is counted already."""
+        """Count rows that did not parse, of each source once. Rows that the last reading left out, too, are counted already."""
         for source, why, rows in tell_seen(self._observations, self._environment.log):
             self._environment.left_out(source, why, max(0, rows - self._left_out[source, why]))
             self._left_out[source, why] = rows
@@ -246,7 +246,7 @@ class HashJoinTables:
         return lowering.unread_table(node.spec, node)
 
     def _with_columns_of_before(self, node: Node, frame: DataFrame) -> DataFrame:
-        """The table with the columns that its version goes on with: others would change what comes out of a job that runs."""
+        """Return the table with the columns that its version goes on with. Others would change the results of a running job."""
         expected = self._schemas.get(node.name)
         if expected is None:
             return frame
@@ -265,9 +265,9 @@ class HashJoinTables:
         return frame.select([quoted(name) for name in expected.names]) if frame.columns != expected.names else frame
 
     def _copy(self, node: Node, frame: DataFrame, files: int, check: Callable[[], None]) -> _Reading:
-        """A copy of the rows, which appears whole or not at all; in memory if its format has no place for their types.
+        """Return a copy of the rows, which appears whole or not at all; in memory if its format has no place for their types.
 
-        ``check`` raises if the rows are of no one moment.
+        ``check`` raises if the rows are not all of one moment.
         """
         self._environment.ownership.check()
         place = self._copies.begin(node.name)
@@ -295,15 +295,15 @@ class HashJoinTables:
 
 
 class _ChangedError(Exception):
-    """What was read is of no one moment: the next reading may be."""
+    """The rows of a reading are not all of one moment: those of the next reading may be."""
 
 
 class _AwayError(Exception):
-    """What was read last is not there, or not in that form: it may be again."""
+    """The table is not there, or not in the form that it had, and may be again."""
 
 
 def joins_of(pipeline: Pipeline) -> list[Node]:
-    """The hash joins of the stream; those within a table are read with it."""
+    """Return the hash joins of the stream; those within a table are read with it."""
     within = tables_of(pipeline.nodes)
     return [node for node in pipeline.nodes if isinstance(node.spec, HashJoinSpec) and id(node) not in within]
 
@@ -315,7 +315,7 @@ def copies_of(spark: SparkSession, pipeline: Pipeline, checkpoint: Path) -> Fram
 
 
 def has_copies(pipeline: Pipeline, checkpoint: Path) -> bool:
-    """True if there is a hash join, and of each table a copy that a run on this checkpoint can go on with."""
+    """Return True if there is a hash join, and of each table a copy with which a run on this checkpoint can go on."""
     joins, copies = joins_of(pipeline), TableCopies(checkpoint)
     return bool(joins) and all(copies.last(node.name) is not None for node in joins)
 
@@ -323,7 +323,7 @@ def has_copies(pipeline: Pipeline, checkpoint: Path) -> bool:
 def _check_same(before: Look, after: Look, is_last: bool) -> None:
     """Raise _ChangedError unless a table was the same before and after it was read.
 
-    ``is_last``: files that were added are left for the next reading, for somebody may add some all the time.
+    ``is_last`` leaves files that were added for the next reading, because somebody may add some all the time.
     """
     if before.files != after.files:
         raise _ChangedError("its files changed while they were read.")
@@ -334,7 +334,7 @@ def _check_same(before: Look, after: Look, is_last: bool) -> None:
 
 
 def _unread(node: Node, error: Exception) -> PitstopError:
-    """Why a table could not be read, and whether another attempt may do better."""
+    """Return the error that says why a table could not be read, and if another attempt may succeed."""
     place = f"The table of stage '{node.name}' ({node.location}) cannot be read: "
     if isinstance(error, _ChangedError | _AwayError) or misses_files(error):
         return EngineError(f"{place}{reason(error)}", **PASSING)
@@ -344,7 +344,7 @@ def _unread(node: Node, error: Exception) -> PitstopError:
 
 
 def _without_copy(error: Exception) -> Exception:
-    """The error about a table of which there is no copy to go on with."""
+    """Return the error about a table that has no copy to go on with."""
     if not isinstance(error, EngineError) or not error.details.get("passing"):
         return error
     return EngineError(f"{error.message} {UNREAD_REMEDY}", **error.details)

@@ -1,4 +1,4 @@
-"""Rows that a stage with state takes and leaves out, counted by why while they go by."""
+"""Rows that a stage with state takes and leaves out, counted by reason while they go by."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from pitstop.spark.lowering.event_time import event_time_if_there
 
 
 def left_out(node: Node, number: int, rows: DataFrame) -> list[Column]:
-    """Return aggregates of the rows of an input: how many of them the stage leaves out, by why.
+    """Return aggregates of the rows of an input that count, by reason, those that the stage leaves out.
 
-    Late rows are among them of windows alone; those of other stages Spark counts itself, row by row.
+    Late rows are among them for windows alone. Spark itself counts those of other stages, row by row.
     """
     if isinstance(node.spec, WindowSpec):
         return _of_window(node, node.spec, number, rows)
@@ -38,7 +38,7 @@ def _of_window(node: Node, spec: WindowSpec, number: int, rows: DataFrame) -> li
 
 
 def ending(stage: str, spec: WindowSpec) -> tuple[str, int, int]:
-    """Return what a row is late by: the column of the window, the grid of its end and the gap before it."""
+    """Return the facts by which a row is late: the column of the window, the grid of its end and the gap before it."""
     if isinstance(spec.window, Session):
         return role_column(stage, "sessions"), 1, timeout_in_state_us(spec.window.timeout_ms)
     return role_column(stage, "frames"), spec.window.slide_ms * 1000, 1

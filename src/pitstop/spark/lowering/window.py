@@ -42,20 +42,20 @@ class Aggregation:
     """The aggregates of a stage, over all its inputs, and the names of their accumulators."""
 
     def __init__(self, node: Node, parts: Sequence[Mapping[str, Aggregate]], strict: bool = False) -> None:
-        """``strict``: inputs of types that an aggregate does not take are refused."""
+        """Create it; ``strict`` refuses inputs of types that an aggregate does not take."""
         self.node, self.parts, self._strict = node, parts, strict
         self.all: dict[str, Aggregate] = {name: aggregate for part in parts for name, aggregate in part.items()}
         self.combines: dict[str, Combining] = {
             f"{name}__{i}": combine for name, aggregate in self.all.items() for i, combine in enumerate(aggregate.combines)
         }
-        """``<result>__<i>`` -> how it is combined, in order."""
+        """``<result>__<i>`` -> the way in which it is combined, in order."""
         self.taken: dict[str, list[str]] = {}
         """Result column -> what it takes in of a row: as the user says it, and as it is lifted. Known once rows are lifted."""
         self.own_merges: dict[str, str] = {}
-        """``<result>__<i>`` -> SQL that combines it, where its class does not tell. Known once the columns are stable."""
+        """``<result>__<i>`` -> the SQL that combines it, where its class does not tell. Known once the columns are stable."""
 
     def lifted(self, frame: DataFrame, part: Mapping[str, Aggregate], timestamp: str | None) -> list[Column]:
-        """The lifted columns of one input's rows."""
+        """Return the lifted columns of one input's rows."""
         columns, lifted = [], {}
         for name, aggregate in part.items():
             inputs = inputs_of(self.node, name, aggregate, frame, timestamp, self._strict)
@@ -72,9 +72,9 @@ class Aggregation:
         return columns
 
     def stable(self, lifted: DataFrame) -> tuple[DataFrame, dict[str, str]]:
-        """The frame with its lifted columns cast so that combining keeps their types, and each accumulator's type as text.
+        """Return the frame with its lifted columns cast so that combining keeps their types, and each accumulator's type as text.
 
-        Saved accumulators are combined again, so a type must not grow with it: the sum of ints is a bigint.
+        Saved accumulators are combined again, so a type must not grow with that: the sum of ints is a bigint.
         """
         of_rows = self.columns_of(lifted.sparkSession, {name: c.of_rows for name, c in self.combines.items()})
         for _ in range(5):
@@ -89,13 +89,13 @@ class Aggregation:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Whatever two versions of the stage are compared by besides classes and types, as parameters of its layout."""
+        """The facts by which two versions of the stage are compared besides classes and types, as parameters of its layout."""
         limits = {name: combining.limit for name, combining in self.combines.items() if combining.limit is not None}
         noted = {TAKEN: self.taken, COMBINED: self.own_merges, LIMITS: limits}
         return {name: each for name, each in noted.items() if each or name == TAKEN}
 
     def columns_of(self, spark: SparkSession, expressions: Mapping[str, Expression]) -> list[Column]:
-        """``expression(column)`` for each accumulator, under its name."""
+        """Return ``expression(column)`` for each accumulator, under its name."""
         columns = []
         for name, expression in expressions.items():
             with self.named(spark, name):
@@ -103,12 +103,12 @@ class Aggregation:
         return columns
 
     def combined(self, frame: DataFrame, keys: tuple[str, ...], span: str, of_rows: bool) -> DataFrame:
-        """One row a key and span; ``of_rows``: the frame holds lifted values, else accumulators."""
+        """Return one row for each key and span; ``of_rows``: the frame holds lifted values, else accumulators."""
         wanted = {name: c.of_rows if of_rows else c.merge for name, c in self.combines.items()}
         return frame.groupBy(*map(quoted, keys), quoted(span)).agg(*self.columns_of(frame.sparkSession, wanted))
 
     def results(self, spark: SparkSession) -> list[Column]:
-        """What the accumulators of a row come to."""
+        """Return the result columns that the accumulators of a row give."""
         columns = []
         for name, aggregate in self.all.items():
             accumulators = [F.col(quoted(f"{name}__{i}")) for i in range(len(aggregate.combines))]
@@ -117,7 +117,7 @@ class Aggregation:
         return columns
 
     def named(self, spark: SparkSession, accumulator: str) -> AbstractContextManager[None]:
-        """Let errors of the columns that are made meanwhile name the aggregate of that accumulator."""
+        """Make errors of the columns that are created meanwhile name the aggregate of that accumulator."""
         return self._named(spark, accumulator.rpartition("__")[0])
 
     def _named(self, spark: SparkSession, result: str) -> AbstractContextManager[None]:
@@ -125,9 +125,10 @@ class Aggregation:
 
 
 def _taken(frame: DataFrame, parts: Mapping[str, tuple[Aggregate, list[Column], Sequence[Column]]]) -> dict[str, list[str]]:
-    """What each aggregate takes in, twice: a release may lift in another way what the user says, who may say it in another way.
+    """Return the inputs of each aggregate in two forms: as the user says them, and as they are lifted.
 
-    ``parts``: result column -> the aggregate, its inputs and what is lifted of them.
+    A release may lift the same input in another way, and the user may write it in another way. ``parts``: result column -> the
+    aggregate, its inputs, and the columns that are lifted from them.
     """
     texts = iter(expressions(frame, [column for _, inputs, lifted in parts.values() for column in (*inputs, *lifted)]))
     inputs_by_result = {}
@@ -148,11 +149,11 @@ def lower_window(
     restored: dict[str, DataFrame] | None = None,
     strict: bool = False,
 ) -> tuple[DataFrame, StateLayout]:
-    """The stage's result rows and the layout of its state.
+    """Return the stage's result rows and the layout of its state.
 
-    ``nulls_in`` makes of rows that go into state rows whose columns may be null as far as the state's may.
-    ``restored``: role -> rows of saved accumulators (columns: keys, window column, accumulators) to be taken
-    in beside the live rows. ``strict``: inputs of types that an aggregate does not take are refused.
+    ``nulls_in`` makes columns of rows that go into state nullable as far as the state's may be null. ``restored``: role -> rows
+    of saved accumulators (columns: keys, window column, accumulators), which are taken in beside the live rows. ``strict``
+    refuses inputs of types that an aggregate does not take.
     """
     restored = restored or {}
     aggregation = Aggregation(node, spec.aggregates, strict)
@@ -168,7 +169,7 @@ def lower_window(
 
 
 def finished(frame: DataFrame, spec: WindowSpec, span: str, aggregation: Aggregation, is_early: bool | None) -> DataFrame:
-    """Rows of accumulators as rows of results; ``is_early`` None leaves that column out."""
+    """Return rows of accumulators as rows of results; ``is_early`` None leaves that column out."""
     start, end = F.col(f"{quoted(span)}.start"), F.col(f"{quoted(span)}.end")
     if isinstance(spec.window, Session):
         end = end_as_shown(end)
@@ -185,7 +186,7 @@ def _live(
     aggregation: Aggregation,
     nulls_in: Callable[[DataFrame], DataFrame],
 ) -> tuple[DataFrame, dict[str, str]]:
-    """Lifted rows of all inputs: keys (named as those of the first), event time, lifted columns."""
+    """Return the lifted rows of all inputs: keys (named as those of the first), event time, lifted columns."""
     parts, keys = [], spec.keys[0]
     for frame, own, declared, wanted in zip(inputs, spec.keys, spec.timestamps, spec.aggregates, strict=True):
         check_columns(node, frame, own)
@@ -206,7 +207,7 @@ def _live(
 
 
 def check_columns(node: Node, frame: DataFrame, columns: tuple[str, ...]) -> None:
-    """PipelineError unless the frame has these columns."""
+    """Raise PipelineError unless the frame has these columns."""
     for column in columns:
         if column not in frame.columns:
             raise PipelineError(
@@ -222,7 +223,7 @@ def _framed(
     aggregation: Aggregation,
     keys: tuple[str, ...],
 ) -> tuple[str, DataFrame]:
-    """(window column, accumulators by window) of a tumbling or sliding window."""
+    """Return (window column, accumulators by window) of a tumbling or sliding window."""
     frames, windows = role_column(node.name, "frames"), role_column(node.name, "windows")
     spans = F.window(F.col(EVENT), text(window.slide_ms)).alias(frames)
     framed = live.select(*map(quoted, keys), spans, *map(quoted, aggregation.combines))
@@ -235,7 +236,7 @@ def _framed(
 
 
 def _sessions(live: DataFrame, saved: DataFrame | None, window: Session, span: str) -> DataFrame:
-    """Rows with their session column. A saved session goes in as a row at its start whose timeout is its length."""
+    """Return rows with their session column. A saved session goes in as a row at its start whose timeout is its length."""
     timeout = timeout_in_state(window.timeout_ms)
     if saved is None:
         return live.withColumn(span, F.session_window(F.col(EVENT), timeout))

@@ -39,8 +39,10 @@ def check_operators(spark: SparkSession, checkpoint: Path, epoch: int, plan: Pla
 
 
 def check_fed(plan: Plan, fed: Mapping[tuple[str, str], Fed], counts: Sequence[int]) -> None:
-    """EngineError unless each operator keeps the rows that went in as its state: (stage, role) -> rows;
-    ``counts`` are its own rows, by operator."""
+    """Raise EngineError unless each operator keeps the rows that went in as its state.
+
+    ``fed``: (stage, role) -> rows; ``counts`` are the rows of the checkpoint's operators, by operator.
+    """
     for slot, rows in zip(plan.operators, counts, strict=True):
         part = fed.get((slot.stage, slot.role))
         if part is None:
@@ -53,9 +55,10 @@ def check_fed(plan: Plan, fed: Mapping[tuple[str, str], Fed], counts: Sequence[i
 
 
 def check_moves(spark: SparkSession, saved: Path, new: Path, plan: Plan, steps: Rebuild) -> None:
-    """Raise unless every new operator that takes over raw state keeps what the old one did, but for variables that come and go.
+    """Raise unless every new operator that takes over raw state keeps what the old one did.
 
-    EngineError if it is of another kind, IncompatibleError if its keys or values are of other types.
+    Variables may come and go. EngineError if the operator is of another kind, IncompatibleError if its keys or values are of
+    other types.
     """
     before, after = operator_stores(spark, saved), operator_stores(spark, new)
     for operator, old in steps.moved.items():
@@ -83,7 +86,7 @@ def _is_of(part: str, variables: frozenset[str]) -> bool:
 
 
 def _forms(spark: SparkSession, checkpoint: Path, operator: int, stores: list[str]) -> dict[str, str]:
-    """``<store>/<column family>`` of an operator -> the types of its keys and values, without names."""
+    """Return ``<store>/<column family>`` of an operator -> the types of its keys and values, without names."""
     found = {}
     for store in stores:
         files = Checkpoint(checkpoint).schema_files(operator).get(store, [])

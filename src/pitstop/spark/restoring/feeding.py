@@ -1,4 +1,4 @@
-"""Saved state as rows that a new checkpoint's first epoch takes in, in the form that the new plan wants."""
+"""Saved state as rows for a new checkpoint's first epoch, in the form that the new plan wants."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Fed:
 def fed_streams(
     job: CompiledJob, saved: SavedSnapshot, stages: Sequence[str], renamed: Mapping[str, str], scratch: Path
 ) -> dict[tuple[str, str], Fed]:
-    """(stage, role) -> the stage's saved state, converted, written below ``scratch`` and opened as a stream."""
+    """Return (stage, role) -> the stage's saved state, converted, written below ``scratch`` and opened as a stream."""
     streams: dict[tuple[str, str], Fed] = {}
     for stage in stages:
         was = renamed.get(stage, stage)
@@ -52,7 +52,7 @@ def _rows_in(folder: Path) -> int:
 
 
 def _one_each(job: CompiledJob, saved: SavedSnapshot, stage: str, was: str) -> bool:
-    """True if no two of the rows are taken together: not by frames of another slide, nor by a key that is zero in two ways."""
+    """Return True if no two of the fed rows are combined: by frames of another slide, or by a key with both 0.0 and -0.0."""
     new, old, own = job.plan.stateful[stage], saved.plan.stateful[was], was in saved.manifest.imported
     if own or stage in job.pipeline.migrations or any("float" in kind or "double" in kind for _, kind in new.keys):
         return False
@@ -61,7 +61,7 @@ def _one_each(job: CompiledJob, saved: SavedSnapshot, stage: str, was: str) -> b
 
 
 def _new_state(job: CompiledJob, saved: SavedSnapshot, stage: str, was: str) -> dict[str, DataFrame]:
-    """Role -> a stage's saved rows in the form that its new layout wants; ``was`` is its name in the snapshot."""
+    """Return role -> a stage's saved rows in the form of its new layout; ``was`` is its name in the snapshot."""
     state, after = SnapshotState.open(saved.folder, saved.manifest, was), job.plan.stage(stage)
     assert after is not None
     old, new, migration = state.saved.layout, job.plan.stateful[stage], job.pipeline.migrations.get(stage)

@@ -1,4 +1,4 @@
-"""What Spark's file sources have read: logs of files by their whole paths, which go on in a folder that was moved.
+"""The logs of files that Spark's file sources have read. They hold whole paths, and go on in a folder that was moved.
 
 A log has a file for each epoch, or several epochs in a ``.compact`` one: a version, then an entry a line, as JSON.
 """
@@ -18,13 +18,16 @@ _COMPACT = ".compact"
 
 
 def last_entry(offsets: Iterable[str]) -> int | None:
-    """The number of the last part of its log that a source has got to, by the offsets of its readers; None if it has no log."""
+    """Return the number of the last part of its log that a source has reached; None if it has no log.
+
+    ``offsets`` are those of its readers.
+    """
     found = [told.get("logOffset") for told in map(json.loads, offsets) if isinstance(told, dict)]
     return max((number for number in found if isinstance(number, int)), default=None)
 
 
 def drop_entries(log: Path, last: int) -> None:
-    """Let a source's log name no file of later parts: the next epoch would read them all, whatever the source's limits."""
+    """Make a source's log name no file of later parts: the next epoch would read them all, whatever the source's limits."""
     for path in _parts(log):
         if int(path.name.removesuffix(_COMPACT)) <= last:
             continue
@@ -35,7 +38,7 @@ def drop_entries(log: Path, last: int) -> None:
 
 
 def move_entries(log: Path, before: str, after: str) -> None:
-    """Let the files that a source's log names below one folder be those below another one; both as URLs (``folder_url``)."""
+    """Replace one folder by another in the paths of a source's log; both are URLs (``folder_url``)."""
     before = quoted(unquote(before))  # plans of older releases have it quoted otherwise than the log
 
     def moved(entry: Entry) -> Entry:

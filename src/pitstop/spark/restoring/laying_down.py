@@ -29,8 +29,8 @@ def lay_down(
 ) -> list[int]:
     """Make ``folder`` a checkpoint that has done epoch 0, with ``fed`` as the only rows: (stage, role) -> a stream of its state.
 
-    The query ends right after that epoch's commit; nothing reaches a sink. Returns how many rows each operator then keeps, in
-    their order. EngineError if the query does not come to the commit.
+    The query ends right after that epoch's commit; nothing reaches a sink. Returns the number of rows that each operator then
+    keeps, in the operators' order. EngineError if the query does not reach the commit.
     """
 
     def empty(node: Node) -> DataFrame:
@@ -67,7 +67,10 @@ def lay_down(
 
 
 def _rows_kept(query: StreamingQuery) -> list[int] | None:
-    """Rows that each operator has kept in epoch 0; None if that is not told yet, which is right after the commit."""
+    """Return the rows that each operator has kept in epoch 0.
+
+    None if Spark has not reported it yet, as right after the commit.
+    """
     first = next((progress for progress in query.recentProgress if progress.batchId == 0), None)
     return None if first is None else [int(operator.numRowsTotal) for operator in first.stateOperators]
 
@@ -79,7 +82,7 @@ def _discard(rows: DataFrame, epoch: int) -> None:
 
 
 def _empty_stream(job: CompiledJob, sources: SourceSettings, node: Node, scratch: Path) -> DataFrame:
-    """A stream with the columns of a source and no rows. Of a file: a Python source would take a second to start."""
+    """Return a stream with the columns of a source and no rows. It reads a file: a Python source would take a second to start."""
     schema = lower_source.read_stream(job.spark, node, sources).schema
     # A folder each: equal relations would become one source.
     empty = scratch / f"source_{job.pipeline.nodes.index(node)}" / "empty"

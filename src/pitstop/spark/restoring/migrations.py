@@ -22,7 +22,10 @@ from pitstop.spark.state.rows import taken
 
 
 def migrated(spark: SparkSession, migration: Migration, state: SnapshotState, new: StateLayout) -> dict[str, DataFrame]:
-    """Role -> rows of the new state, as a restore feeds them. IncompatibleError if the function fails or gives another form."""
+    """Return role -> rows of the new state, as a restore feeds them.
+
+    IncompatibleError if the function fails or gives another form.
+    """
     stage, what = migration.stage, f"Migration '{migration.name}' of stage '{migration.stage}'"
     try:
         rows = migration(state.rows(spark))

@@ -1,7 +1,7 @@
-"""Move state as it is to another operator's id: by linking its files, or, into another number of partitions, by its raw rows.
+"""State moved as it is to another operator's id: by linking its files, or, into another number of partitions, by its raw rows.
 
-Files hold nothing of the operator they belong to, so they are linked, however much state there is. They are numbered by the
-epoch that wrote them, so all that the new checkpoint has of its own is raised to that number.
+Files hold nothing of the operator they belong to, so they are linked, however much state there is. They are numbered by the epoch
+that wrote them, so all state that belongs to the new checkpoint is raised to that number.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Moves:
         return self.epoch
 
     def by_rows(self, partitions: int) -> int:
-        """Write the raw rows anew, spread over so many partitions; only RocksDB can.
+        """Write the raw rows anew, spread over this many partitions; only RocksDB can.
 
         Returns the epoch as of which all state of the new checkpoint then is.
         """
@@ -77,7 +77,7 @@ class Moves:
         return 1
 
     def _raise_own(self) -> None:
-        """Make the state that epoch 0 has left in the new checkpoint that of the saved epoch: linked files bear its number."""
+        """Raise the state that epoch 0 has left in the new checkpoint to the saved epoch: linked files bear its number."""
         if self.provider == ROCKSDB:
             checkpoint = Checkpoint(self.building)
             checkpoint.write_offsets(self.epoch, checkpoint.offsets(0))
@@ -104,7 +104,7 @@ def _state_files(folder: Path) -> Iterator[Path]:
 
 
 def _partition_key(state: DataFrame) -> list[str]:
-    """The columns by which Spark distributes an operator's state."""
+    """Return the columns by which Spark distributes an operator's state."""
     key = state.schema["partition_key"].dataType
     assert isinstance(key, StructType)
     return [f"partition_key.{quoted(name)}" for name in key.fieldNames()]

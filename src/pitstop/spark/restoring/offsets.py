@@ -1,4 +1,4 @@
-"""Where sources go on after a restore: the saved offsets and watermark in the new checkpoint's logs."""
+"""The places where sources go on after a restore: the saved offsets and watermark in the new checkpoint's logs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pitstop.spark.restoring.saved_snapshot import SavedSnapshot
 
 
 def pretend_to_have_run(checkpoint: Checkpoint, epoch: int, watermark_ms: int) -> None:
-    """Let a checkpoint that has done epoch 0 have done ``epoch`` and the one before, and no other.
+    """Make a checkpoint that has done epoch 0 look as if it had done ``epoch`` and the one before, and no other.
 
-    ``watermark_ms`` is that of the epoch to come.
+    ``watermark_ms`` is the watermark of the epoch to come.
     """
     laid_down = checkpoint.offsets(0)
     for number in _last_two(epoch):
@@ -43,9 +43,9 @@ def take_over_offsets(
 def take_over_unfinished(
     saved: SavedSnapshot, slots: Sequence[SourceSlot], checkpoint: Checkpoint, epoch: int, renamed: Mapping[str, str]
 ) -> None:
-    """Plan the epoch within which the saved run ended behind ``epoch``: as it was, under the name by which sinks know it.
+    """Plan the epoch within which the saved run ended, behind ``epoch``: as it was, under the name by which sinks know it.
 
-    What they have of it they do not take again; what they have not they get, as the new version makes it.
+    Sinks do not take again what they have of it. They get the rest as the new version makes it.
     """
     unfinished = saved.manifest.unfinished
     if unfinished is None:
@@ -60,15 +60,15 @@ def take_over_unfinished(
 
 
 def forget_offsets(checkpoint: Checkpoint, sources: int) -> None:
-    """Let no source of a checkpoint that has done epoch 0 have begun."""
+    """Make every source of a checkpoint that has done epoch 0 look as if it had not begun."""
     shutil.rmtree(checkpoint.path / "sources", ignore_errors=True)
     checkpoint.write_offsets(0, OffsetLog(checkpoint.offsets(0).metadata, (None,) * sources))
 
 
 def take_over_file_logs(saved: SavedSnapshot, plan: Plan, target: Path, renamed: Mapping[str, str]) -> None:
-    """File sources keep a log of what they have read in ``sources/<relation>``; all readers of a stage have the same.
+    """Copy the logs in ``sources/<relation>`` of what file sources have read; all readers of a stage have the same log.
 
-    It may name files of epochs that are planned anew.
+    A log may name files of epochs that are planned anew.
     """
     offsets = saved.manifest.offsets if saved.manifest.unfinished is None else saved.manifest.unfinished["offsets"]
     old = dict(reversed(_source_folders(saved.plan.source_slots)))
@@ -92,7 +92,7 @@ def _last_two(epoch: int) -> set[int]:
 
 
 def _offset_of(offsets: Mapping[str, Mapping[str, str]], slot: SourceSlot, renamed: Mapping[str, str]) -> str | None:
-    """The offset of the same reader; a new reader of a known source begins where another one of it had got to."""
+    """Return the offset of the reader; a new reader of a known source begins where another reader of it had got to."""
     readers = offsets.get(renamed.get(slot.stage, slot.stage))
     if not readers:
         return None
@@ -100,6 +100,6 @@ def _offset_of(offsets: Mapping[str, Mapping[str, str]], slot: SourceSlot, renam
 
 
 def _source_folders(slots: Sequence[SourceSlot]) -> list[tuple[str, int]]:
-    """(stage, number of its folder) of each reader; where the plan does not tell, a stage is one relation."""
+    """Return (stage, number of its folder) for each reader; if the plan does not tell, a stage is one relation."""
     stages = list(dict.fromkeys(slot.stage for slot in slots))
     return [(slot.stage, stages.index(slot.stage) if slot.relation is None else slot.relation) for slot in slots]

@@ -1,4 +1,4 @@
-"""What is to be done with a snapshot's state under a plan of another structure, decided before anything is done."""
+"""The plan for moving a snapshot's state to a plan of another structure, decided before anything is done."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ from pitstop.spark.internals.settings import ROCKSDB
 
 @dataclass(frozen=True)
 class Rebuild:
-    """How a new checkpoint gets the state of a snapshot."""
+    """The way in which a new checkpoint gets the state of a snapshot."""
 
     moved: Mapping[int, int]
-    """New operator id -> saved operator id, of state that goes on as it is."""
+    """New operator id -> saved operator id, for state that goes on as it is."""
     fed: tuple[str, ...]
-    """Stages whose saved state is read, converted, and comes in as rows; sorted."""
+    """Stages whose saved state is read, converted, and fed as rows; sorted."""
     by_files: bool
-    """Moved state keeps its number of partitions, and all of it goes on: its files are linked. Else its rows are written anew."""
+    """True if moved state keeps its number of partitions and all of it goes on: its files are linked. Else its rows are written
+    anew."""
     added: Mapping[int, frozenset[str]] = field(default_factory=dict)
     """New operator id -> variables of a user's processor that begin empty beside its moved state."""
     dropped: Mapping[int, frozenset[str]] = field(default_factory=dict)
@@ -42,11 +43,10 @@ def plan_rebuild(
     feed_all: bool = False,
     facts: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Rebuild:
-    """Choose for each stage that keeps its state whether that moves as it is or is fed as rows.
+    """Choose, for each stage that keeps its state, to move the state as it is or to feed it as rows.
 
-    ``provider`` is the class of the state store in use. ``feed_all`` feeds all of it, also what could be moved.
-    ``facts`` are what was read from the saved state (saved_facts.py).
-    IncompatibleError if state would have to be fed to a stage that takes none.
+    ``provider`` is the class of the state store in use. ``feed_all`` feeds all state, including what could be moved. ``facts``
+    were read from the saved state (saved_facts.py). IncompatibleError if state would have to be fed to a stage that takes none.
     """
     kept, converted = set(report.of(Verdict.RESTORED)), set(report.of(Verdict.CONVERTED))
     same_partitions = partitions == manifest.partitions
@@ -66,7 +66,10 @@ def plan_rebuild(
 
 
 def _moves(manifest: SnapshotManifest, plan: Plan, stages: set[str], renamed: Mapping[str, str]) -> dict[int, int]:
-    """New operator id -> saved operator id, of these stages. All copies of an operator hold the same: the first is taken."""
+    """Return new operator id -> saved operator id for these stages.
+
+    All copies of an operator hold the same: the first is taken.
+    """
     saved: dict[tuple[str, str], int] = {}
     for number, slot in enumerate(Plan.from_dict(manifest.plan).operators):
         saved.setdefault((slot.stage, slot.role), number)
@@ -79,7 +82,7 @@ def _moves(manifest: SnapshotManifest, plan: Plan, stages: set[str], renamed: Ma
 
 
 def _check_feedable(plan: Plan, stages: set[str]) -> None:
-    """IncompatibleError if state that must come in as rows is of a kind whose operators take none."""
+    """Raise IncompatibleError if state that must be fed as rows is of a kind whose operators take none."""
     for stage in sorted(stages):
         if not rules_of(plan.stateful[stage].kind).feedable:
             # In memory there is no such state (plan.rules.check_state_store).

@@ -31,7 +31,7 @@ class Frames:
 
 
 def heirs(old: Frames, new: Frames, watermark_ms: int) -> list[tuple[int, int, int]]:
-    """For each new window that is open at the watermark: (start of the saved window it inherits from, start, end), in ms."""
+    """Return, for each new window open at the watermark, (start of the saved window that it inherits from, start, end), in ms."""
     oldest = _next_multiple(watermark_ms - old.size_ms, old.slide_ms)
     found = []
     end = _next_multiple(watermark_ms, new.slide_ms)
@@ -53,7 +53,7 @@ def reframed(
     watermark_ms: int,
     spans: tuple[str, str],
 ) -> dict[str, DataFrame]:
-    """Role -> rows (keys, window column, accumulators) for the new window.
+    """Return role -> rows (keys, window column, accumulators) for the new window.
 
     ``spans`` are the names of the window columns of ``frames`` and of ``windows``, before and after.
     """
@@ -82,10 +82,10 @@ def _inherited(spark: SparkSession, windows: DataFrame, span: str, new_span: str
 
 
 def window_of(start: Column, end: Column) -> Column:
-    """A window struct from its start and end in microseconds."""
+    """Return a window struct from its start and end in microseconds."""
     return F.struct(F.timestamp_micros(start).alias("start"), F.timestamp_micros(end).alias("end"))
 
 
 def _next_multiple(after_ms: int, step_ms: int) -> int:
-    """The smallest multiple of ``step_ms`` above ``after_ms``."""
+    """Return the smallest multiple of ``step_ms`` above ``after_ms``."""
     return (after_ms // step_ms + 1) * step_ms

@@ -1,12 +1,12 @@
-"""Bring a snapshot's state under a new plan. Three ways, chosen by comparing plans (plan/diff.py).
+"""The transfer of a snapshot's state to a new plan. There are three ways, chosen by comparing plans (plan/diff.py).
 
 1. Same stateful structure: the snapshot's checkpoint is laid back and resumed.
 2. Another structure, a stage's own state unchanged: it goes on as it is under its new operator id (moved_files.py).
 3. Another form of a stage's state: read as accumulators, converted, and fed in beside the live rows (feeding.py).
 
-For 2 and 3 a new checkpoint is laid down by one epoch in which every source holds still (epoch 0), with the rows
-of 3 as input; 2 adds to it and raises it to a later epoch. Then the sources' saved offsets and the saved watermark are put into
-the logs, as if these epochs had read them. Nothing reaches a sink meanwhile.
+For 2 and 3 a new checkpoint is laid down by one epoch in which every source holds still (epoch 0), with the rows of 3 as input; 2
+adds to it and raises it to a later epoch. Then the sources' saved offsets and the saved watermark are put into the logs, as if
+these epochs had read them. Nothing reaches a sink meanwhile.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from pitstop.spark.restoring.saved_snapshot import SavedSnapshot
 from pitstop.spark.restoring.whole_state import check_whole_state
 
 BUILDING, ROWS, READING = ".building", ".rows", ".reading"
-"""Behind the name of a checkpoint: one that is being made, the rows that go into that, a view of what it is made from."""
+"""The suffixes of a checkpoint that is being made, of the rows that go into it, and of a view of its origin."""
 
 
 def judge(
@@ -59,8 +59,10 @@ def judge(
     allow_drop: Collection[str] = (),
     facts: dict[str, dict[str, Any]] | None = None,
 ) -> Report:
-    """Compare a new plan with a snapshot; IncompatibleError with the report if it is refused, DropError if it drops anything else
-    than it may. ``facts`` are what was read from its state (saved_facts.py)."""
+    """Compare a new plan with a snapshot. ``facts`` were read from the snapshot's state (saved_facts.py).
+
+    IncompatibleError with the report if it is refused; DropError if it drops anything that it may not.
+    """
     report = compare(
         manifest.plan,
         plan.to_dict(),
@@ -150,7 +152,7 @@ def remove_unfinished(folder: Path) -> None:
 
 @contextmanager
 def _built(target: Path) -> Iterator[Path]:
-    """The folder in which a checkpoint is made, which then goes to its place; nothing of it stays if it cannot be made."""
+    """Yield the folder in which a checkpoint is made, and then move it to its place; leave nothing of it if it cannot be made."""
     building = target.with_name(f"{target.name}{BUILDING}")
     try:
         for folder in (building, _rows_of(building)):
@@ -177,7 +179,7 @@ def _lay_down(
     building: Path,
     laid_down: Path | None,
 ) -> None:
-    """Make ``building`` a checkpoint of the new structure in epoch 0, with the state that comes in as rows."""
+    """Make ``building`` a checkpoint of the new structure in epoch 0, with the state that is fed as rows."""
     kept = laid_down if not steps.fed else None
     if kept is not None and kept.exists():
         shutil.copytree(kept, building)
@@ -195,7 +197,7 @@ def _lay_down(
 
 
 def _move(job: CompiledJob, steps: Rebuild, saved: SavedSnapshot, building: Path, partitions: int) -> int:
-    """Take over state as it is; returns the epoch as of which all state of the new checkpoint then is."""
+    """Take over state as it is; return the epoch as of which all state of the new checkpoint then is."""
     if not steps.moved:
         return 0
     files, manifest = saved.checkpoint.path, saved.manifest

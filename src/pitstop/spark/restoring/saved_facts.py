@@ -26,13 +26,16 @@ from pitstop.spark.state.saved import SavedStage, operator_frame, operator_names
 FRAMES = "frames"
 _NEVER = -(2**63)
 _HELD = "value"
-"""Of a variable with a time to live: the field with what it holds, beside when it ends."""
+"""The field of a variable with a time to live that holds its content; its end stands beside it."""
 
 
 def read_facts(
     spark: SparkSession, folder: Path, manifest: SnapshotManifest, plan: Plan, renamed: Mapping[str, str]
 ) -> dict[str, dict[str, Any]]:
-    """Saved stage -> parameters of its layout that the snapshot's plan does not tell and ``plan`` has to be compared with."""
+    """Return saved stage -> the parameters of its layout that the comparison with ``plan`` needs.
+
+    They are those that the snapshot's plan does not tell.
+    """
     facts = unknown(manifest.plan, plan.to_dict(), dict(renamed))
     readers = {Fact.VARIABLES: _variables, Fact.LAST_FRAME: _last_frame}
     states = {stage: SnapshotState.open(folder, manifest, stage).saved for stage in facts if stage not in manifest.imported}
@@ -42,9 +45,9 @@ def read_facts(
 def facts_at(
     spark: SparkSession, against: Path | None, plan: Plan, renamed: Mapping[str, str], scratch: Path
 ) -> dict[str, dict[str, Any]]:
-    """The same of the snapshot, or the checkpoint in use, in folder ``against``; nothing if that is None.
+    """Return the facts of :func:`read_facts` for the snapshot, or the checkpoint in use, in folder ``against``.
 
-    ``scratch`` is a folder that does not exist.
+    Nothing if ``against`` is None. ``scratch`` is a folder that does not exist.
     """
     if against is None:
         return {}
@@ -57,7 +60,7 @@ def facts_at(
 
 
 def _variables(spark: SparkSession, saved: SavedStage) -> dict[str, list[dict[str, Any]]]:
-    """Role -> the variables of its processor, of roles that have one."""
+    """Return role -> the variables of its processor, for roles that have one."""
     names, variables = operator_names(spark, saved.checkpoint), {}
     for role, number in saved.operators.items():
         if has_variables(names[number]):
@@ -78,7 +81,7 @@ def _within(kind: DataType) -> DataType:
 
 
 def _last_frame(spark: SparkSession, saved: SavedStage) -> int:
-    """When the last frame of a window ends that has rows; long ago if none has."""
+    """Return the end of the last window frame that has rows; a time long ago if none has any."""
     ends = F.unix_millis(F.col(f"{quoted(role_column(saved.stage, FRAMES))}.end"))
     last = saved.rows(spark, FRAMES).agg(F.max(ends)).first()
     return int(last[0]) if last is not None and last[0] is not None else _NEVER

@@ -1,4 +1,4 @@
-"""A snapshot as a restore reads it."""
+"""A snapshot, in the form in which a restore reads it."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ class SavedSnapshot:
 
     @property
     def epoch_metadata(self) -> dict[str, Any]:
-        """What Spark noted of the saved epoch when it planned it."""
+        """The metadata that Spark noted when it planned the saved epoch."""
         return self.checkpoint.offsets(self.manifest.epoch).metadata
 
     @property
     def last_watermark_ms(self) -> int:
-        """The watermark with which the saved epoch ran: what is closed by it is no longer in the state."""
+        """The watermark with which the saved epoch ran. State that it closes is no longer there."""
         return int(self.epoch_metadata["batchWatermarkMs"])
 
     @contextmanager
     def readable_at(self, folder: Path) -> Iterator[SavedSnapshot]:
-        """While this lasts, a view of the snapshot in ``folder`` in which Spark finds all of its state."""
+        """Yield a temporary view of the snapshot in ``folder`` in which Spark finds all of its state."""
         lay_view(self.folder, self.manifest, folder)
         try:
             yield replace(self, folder=folder)

@@ -1,7 +1,7 @@
-"""A checkpoint whose last epoch is committed and whose state was not written goes back by that epoch, or says what is missing.
+"""The repair of a checkpoint whose last epoch is committed without its state: it goes back by that epoch, if it can.
 
-Releases before this one committed an epoch that no sink had read without its state. Nothing but the commit is taken back: the
-epoch's plan stays, so the next run does it again with the same rows, and sinks know it by the lineage and number that it had.
+Releases before this one committed an epoch that no sink had read without its state. Nothing but the commit is taken back. The
+epoch's plan stays, so the next run does it again with the same rows, and sinks know it by the same lineage and number.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A pipeline whose sources all end: it is run once."""
+"""A pipeline whose sources all end, which is run once."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from pitstop.spark.sinks import sink_kind, write_sink
 
 
 def run_bounded(spark: SparkSession, pipeline: Pipeline, environment: Environment) -> None:
-    """Read all there is and write all sinks, as one epoch."""
+    """Read everything there is and write all sinks, as one epoch."""
     BoundedRun(spark, pipeline, environment).run()
 
 
 class BoundedRun:
-    """Such a run in a runner's process (runner.engine.Whole)."""
+    """The run of such a pipeline in a runner's process (runner.engine.Whole)."""
 
     def __init__(self, spark: SparkSession, pipeline: Pipeline, environment: Environment) -> None:
         self._spark, self._pipeline, self._environment = spark, pipeline, environment

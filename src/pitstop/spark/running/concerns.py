@@ -1,4 +1,4 @@
-"""What the log says loudly: rows that stages drop, such as late ones, and a watermark that has left the clock behind."""
+"""The warnings of the log: rows that stages drop, such as late ones, and a watermark that has left the clock behind."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ from pitstop.model.left_out import LeftOut
 
 Log = Callable[[str, str, str], None]
 Facts = Mapping[str, Mapping[str, Any]]
-"""Stage -> what is known of it, see Progress."""
+"""Stage -> the facts about it, see Progress."""
 
 
 class Concerns:
-    """Of one run: tells of rows that a stage drops at the first, and whenever they have doubled; of a far watermark once."""
+    """The concerns of one run.
+
+    It warns of the first rows that a stage drops, again each time they double, and once of a far watermark.
+    """
 
     def __init__(self, log: Log, now: Callable[[], float] = time.time) -> None:
         self._log, self._now = log, now

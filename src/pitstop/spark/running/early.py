@@ -1,4 +1,4 @@
-"""Early results: what the windows of a stage that are still open come to so far, written beside those that have closed."""
+"""Early results: the results so far of a stage's open windows, written beside those of closed ones."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _COMBININGS: dict[str, Combining] = {each.name: each for each in (SUM, MORE, MIN
 
 
 class EarlyResults:
-    """Adds early results to the rows of a window stage, as often as its pipeline asks for them."""
+    """A window stage's early results, added to its rows as often as its pipeline asks for them."""
 
     def __init__(self, node: Node, spec: WindowSpec, saved: SavedStage) -> None:
         self._node, self._spec, self._saved = node, spec, saved
         self._last = float("-inf")
 
     def beside(self, rows: DataFrame, epoch: int) -> DataFrame:
-        """The rows of an epoch, and, if it is time again, the results so far of the windows that are still open.
+        """Return the rows of an epoch, and, if it is time again, the results so far of the windows that are still open.
 
         The state stores must hold this epoch.
         """
@@ -47,7 +47,7 @@ class EarlyResults:
 
 
 def open_windows(spark: SparkSession, saved: SavedStage) -> DataFrame:
-    """One row for each key and open window that holds something: the keys, ``window`` (start, end), the accumulators.
+    """Return one row for each key and open window that holds something: the keys, ``window`` (start, end), the accumulators.
 
     All accumulators must be readable.
     """
@@ -69,7 +69,7 @@ def open_windows(spark: SparkSession, saved: SavedStage) -> DataFrame:
 
 
 def early_results(spark: SparkSession, node: Node, spec: WindowSpec, saved: SavedStage) -> DataFrame:
-    """The results of open windows so far, in the columns of the stage, ``is_early`` true."""
+    """Return the results of open windows so far, in the columns of the stage, ``is_early`` true."""
     rows = open_windows(spark, saved)
     return finished(rows, spec, SPAN, Aggregation(node, spec.aggregates), is_early=True)
 

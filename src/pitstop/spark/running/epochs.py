@@ -1,10 +1,10 @@
-"""Writes an epoch: Spark hands over its rows, every sink gets its part, and only then Spark commits the epoch.
+"""The writing of an epoch: Spark hands over its rows, every sink gets its part, and only then Spark commits the epoch.
 
 State is written as rows are computed, and sinks need not read them: one may have the epoch already, another may return early. So
-before Spark commits an epoch its state is looked for, and what no sink has read is computed.
+before Spark commits an epoch, its state is looked for, and rows that no sink has read are computed.
 
-The query computes each cut once; here the epoch's rows are taken apart by cut, and the stateless rest of the pipeline runs on
-them on its way to the sinks.
+The query computes each cut once. Here the epoch's rows are split by cut, and the stateless rest of the pipeline runs on them on
+their way to the sinks.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from pitstop.spark.running.early import EarlyResults
 from pitstop.spark.sinks import sink_kind, take_all, write_sink
 
 WriteSink = Callable[[Node, DataFrame, int, Environment], int | None]
-"""Writes one epoch's rows into the sink of a node; how many these were, None if it does not know."""
+"""Writes one epoch's rows into the sink of a node; returns their number, None if it does not know."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ class EpochRecords:
     """The checkpoint of a query, as far as writing an epoch needs it."""
 
     of_before: EpochOfBefore | None = None
-    """The epoch that sinks may have by other names."""
+    """The epoch that sinks may have under other names."""
     begins: Callable[[int], None] = lambda epoch: None
-    """Is called with each epoch right before a sink has it."""
+    """Called with each epoch right before a sink has it."""
     state: StateFiles | None = None
     """Looks for the state of an epoch."""
     digest: Callable[[int], str | None] = lambda epoch: None
@@ -56,7 +56,7 @@ class EpochRecords:
 
     @classmethod
     def of(cls, checkpoint: Checkpoint, operators: int) -> EpochRecords:
-        """Return what a checkpoint knows; ``operators``: how many with state the query has."""
+        """Return the records of a checkpoint; ``operators`` is the number of the query's operators with state."""
         return cls(
             of_before=checkpoint.epoch_of_before(),
             begins=checkpoint.begin_writing,
@@ -69,7 +69,7 @@ class EpochRecords:
 class EpochWriter:
     """The callback of ``foreachBatch``, with a gate that stops the query between two epochs.
 
-    ``written`` is told when (by the monotonic clock) an epoch began, once all its sinks are written and before Spark
+    ``written`` gets the time (by the monotonic clock) at which an epoch began, once all its sinks are written and before Spark
     commits it.
     """
 
@@ -123,7 +123,7 @@ class EpochWriter:
         return tuple({id(node): node for cut in self._cuts for sink in cut.sinks for node in sink.upstream()}.values())
 
     def belong_to(self, environment: Environment, of_before: EpochOfBefore | None) -> None:
-        """Write on behalf of this run from now on, on its checkpoint: the query was started before there was either."""
+        """Write on behalf of this run from now on, on its checkpoint: the query was started before either existed."""
         self._environment, self._of_before = environment, of_before
 
     def before_epoch(self, call: Callable[[], None]) -> None:
@@ -131,7 +131,7 @@ class EpochWriter:
         self._before = call
 
     def after_epoch(self, call: Callable[[int], None]) -> None:
-        """Call this with each epoch from now on that is written and about to be committed, in Spark's thread."""
+        """Call this, in Spark's thread, with each epoch from now on that is written and about to be committed."""
         self._after = call
 
     def tell_rows(self, counted: Callable[[str, int], None]) -> None:
@@ -139,13 +139,13 @@ class EpochWriter:
         self._counted = counted
 
     def close(self, timeout: float) -> bool:
-        """Let no further epoch write; wait for the one being written. False if it did not end in time."""
+        """Let no further epoch write, and wait for the one being written. Return False if it did not end in time."""
         with self._condition:
             self._closed = True
             return self._condition.wait_for(lambda: self._writing is None, timeout)
 
     def pause(self, timeout: float) -> bool:
-        """As :meth:`close`; but if an epoch does not end in time, epochs go on as before, unless it was closed meanwhile."""
+        """Do as :meth:`close`, but let epochs go on as before if one does not end in time, unless it was closed meanwhile."""
         with self._condition:
             self._paused = True
             self._paused = self._condition.wait_for(lambda: self._writing is None, timeout)
@@ -200,12 +200,12 @@ class EpochWriter:
 
     @cached_property
     def _in_one_pass(self) -> bool:
-        """True if the one sink takes the rows as they are made: they need not be kept for others, or to be read again."""
+        """True if the only sink takes the rows as they are made: they need not be kept for others, or to be read again."""
         sinks = [sink for cut in self._cuts for sink in cut.sinks]
         return len(sinks) == 1 and not self._early and sink_kind(sinks[0]).reads_once
 
     def _complete(self, rows: DataFrame, epoch: int) -> None:
-        """Compute what no sink has read of an epoch; EngineError if its state is not there even so."""
+        """Compute the rows of an epoch that no sink has read; EngineError if its state is missing even then."""
         if self._state is None or not self._state.missing(epoch):
             return
         take_all(rows)
@@ -245,10 +245,10 @@ class EpochWriter:
 
 
 def writing_order(cuts: tuple[Cut, ...]) -> list[tuple[Cut, Node]]:
-    """All sinks with their cuts, in the order in which an epoch writes them.
+    """Return all sinks with their cuts, in the order in which an epoch writes them.
 
-    First those that may fail by the user's own code, then maps, then files: an epoch that fails in user code, and that
-    another version may read again, has then put nothing into maps or files.
+    First those that may fail by the user's own code, then maps, then files: an epoch that fails in user code, and that another
+    version may read again, has then put nothing into maps or files.
     """
     pairs = [(cut, sink) for cut in cuts for sink in cut.sinks]
     return sorted(pairs, key=lambda pair: sink_kind(pair[1]).rank)

@@ -1,6 +1,6 @@
-"""Files that say they were written in the future: Spark would pass over all that come later, as far as its memory goes.
+"""Files with a time in the future: Spark would skip all later files, as far as its memory goes.
 
-It remembers for ``maxFileAge``, by default a week, which files it has read, and measures that from the newest file there is.
+Spark remembers for ``maxFileAge``, by default a week, which files it has read, and measures that from the newest file there is.
 """
 
 from __future__ import annotations
@@ -19,11 +19,14 @@ _BLOCK = 65_536
 Log = Callable[[str, str, str], None]
 
 _AHEAD_MS = 60 * 60 * 1000
-"""More than clocks of several machines differ."""
+"""A time in milliseconds that is more than the clocks of several machines differ."""
 
 
 class FileTimes:
-    """Of one run: looks at what its sources have noted of the files of each epoch, and tells of the future once a source."""
+    """A check of the times of files that one run's sources have noted for each epoch.
+
+    It warns of a time in the future once for each source.
+    """
 
     def __init__(self, log: Log, now: Callable[[], float] = time.time) -> None:
         self._log, self._now = log, now
@@ -62,7 +65,7 @@ class FileTimes:
 
 
 def _entries(path: Path, batch: str) -> Iterator[dict[str, Any]]:
-    """The entries of a batch in a part of a log. Those of earlier ones, which a compact part has as well, stand before them."""
+    """Yield the entries of a batch in a part of a log. In a compact part, those of earlier batches stand before them."""
     with path.open("rb") as file:
         for line in _lines_from_the_end(file):
             if not line.startswith(b"{"):

@@ -1,12 +1,12 @@
 """Idle stages: a stage with timestamps that had no rows for its idle timeout no longer holds the watermark back.
 
-Spark's watermark is the lowest of all its watermark operators. When an epoch is written, and before Spark takes note of
-what its rows have told these operators, those of idle stages are raised to the lowest of the others. So the decision
-is recorded where Spark records the watermark: an epoch that runs again runs by the same one. Plan and state are those
-of a job without idle timeouts.
+Spark's watermark is the lowest of all its watermark operators. When an epoch is written, and before Spark takes note of what its
+rows have told these operators, those of idle stages are raised to the lowest of the others. So the decision is recorded where
+Spark records the watermark, and an epoch that runs again runs by the same one. Plan and state are those of a job without idle
+timeouts.
 
 The event time of stages with ingestion time is the clock. So while no epoch comes they are raised to the clock, as long as there
-is state that may end by it: their windows end, and state of one's own expires, when all is silent.
+is state that may end by it. Their windows end, and user-defined state expires, even when no rows come.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _NEVER_LOWEST_MS = 253_402_300_799_000
 """The end of the year 9999."""
 _START_SECONDS = 60.0
 _BEHIND_MS = 2_000
-"""So far the watermark stays behind the clock while no rows come."""
+"""The milliseconds by which the watermark stays behind the clock while no rows come."""
 
 
 class IdleClock:
-    """Which stages are idle, and how far their watermarks may follow the others."""
+    """The idle stages, and the limit up to which their watermarks may follow the others."""
 
     def __init__(
         self,
@@ -47,9 +47,9 @@ class IdleClock:
         last_rows: Mapping[str, float] | None = None,
         by_clock: frozenset[str] = frozenset(),
     ) -> None:
-        """``timeouts``: stage -> seconds, 0: never idle. ``last_rows``: stage -> when it last had rows, if known.
+        """Create it with ``timeouts``: stage -> seconds, 0: never idle.
 
-        ``by_clock``: stages whose event time is the clock.
+        ``last_rows``: stage -> the time of its last rows, if known. ``by_clock`` are stages whose event time is the clock.
         """
         self._timeouts, self._by_clock = dict(timeouts), by_clock
         self._watermarks = dict.fromkeys(timeouts, LOWEST_MS)
@@ -57,16 +57,17 @@ class IdleClock:
         self.idle: frozenset[str] = frozenset()
 
     def saw(self, stage: str, watermark_ms: int, now: float) -> None:
-        """An epoch that began at ``now`` had rows of the stage, up to this watermark."""
+        """Take note of an epoch that began at ``now`` and had rows of the stage, up to this watermark."""
         self._timeouts.setdefault(stage, 0)
         self._watermarks[stage] = max(self._watermarks.get(stage, LOWEST_MS), watermark_ms)
         self.last_rows[stage] = now
 
     def raised(self, now: float, clock_ms: int | None = None) -> dict[str, int]:
-        """Decide which stages are idle now; stage -> the watermark (ms) that its own is raised to, if it is lower.
+        """Decide which stages are idle now; return stage -> the watermark (ms) to which its own is raised, if it is lower.
 
-        Of an idle one that is the lowest of the stages that are not idle; if all are, the highest that any has reached. Of one
-        whose event time is the clock it is ``clock_ms``, if that is given: no row that is yet to come is as early.
+        An idle stage is raised to the lowest watermark of the stages that are not idle, or to the highest of all if every stage
+        is idle. A stage whose event time is the clock is raised to ``clock_ms``, if that is given: no later row has an earlier
+        time.
         """
         behind = [stage for stage in sorted(self._by_clock) if clock_ms is not None and self._watermarks[stage] < clock_ms]
         by_clock = dict.fromkeys(behind, clock_ms or 0)
@@ -82,7 +83,7 @@ class IdleClock:
 
 
 class IdleWatch:
-    """Applies an IdleClock to a running query: after each epoch, and now and then while there is nothing to read."""
+    """A watch that applies an IdleClock to a running query: after each epoch, and now and then while there is nothing to read."""
 
     def __init__(
         self,
@@ -94,10 +95,10 @@ class IdleWatch:
         followers: Collection[str] = (),
         clock_time: ClockTime | None = None,
     ) -> None:
-        """``stages``: id of a watermark operator -> stage. ``look_seconds`` None: no stage can be idle.
+        """Create it with ``stages``: id of a watermark operator -> stage. ``look_seconds`` None: no stage can be idle.
 
-        ``followers`` are ids of watermark operators that pass on the watermark of those above them. ``clock_time``: what ends by
-        the clock while no epoch comes.
+        ``followers`` are ids of watermark operators that pass on the watermark of those above them. ``clock_time`` describes the
+        state that ends by the clock while no epoch comes.
         """
         self._clock_time, self._clock_ms = clock_time, 0
         self._checkpoint, self._log = checkpoint, log
@@ -114,7 +115,7 @@ class IdleWatch:
             threading.Thread(target=self._watch, args=(query, self._look_seconds), daemon=True).start()
 
     def epoch_written(self, begun: float) -> None:
-        """Called before Spark commits an epoch: note which stages had rows, and raise the watermarks of idle ones."""
+        """Note which stages had rows, and raise the watermarks of idle ones. Called before Spark commits an epoch."""
         nodes = self._own(self._query.result(_START_SECONDS))
         for node in nodes:
             if node.rows:
@@ -123,7 +124,10 @@ class IdleWatch:
         self._epochs = True
 
     def _own(self, query: StreamingQuery) -> list[WatermarkNode]:
-        """The watermark operators of stages with timestamps; all others are raised out of the way: Spark takes the lowest."""
+        """Return the watermark operators of stages with timestamps.
+
+        Raise the others out of the way, because Spark takes the lowest.
+        """
         nodes = watermark_nodes(query)
         for node in nodes:
             if node.id in self._followers:
@@ -151,7 +155,7 @@ class IdleWatch:
                 take_up_watermarks(query, committed + 1)
 
     def _ends_by(self, query: StreamingQuery) -> int | None:
-        """The moment (ms) up to which state ends by the clock; None if none can have ended."""
+        """Return the moment (ms) up to which state ends by the clock; None if no state can have ended."""
         # The clock of the next epoch is not before now, unless it is set back, or that of another machine; and what is as early
         # as the watermark is late.
         clock_ms = int(time.time() * 1000) - _BEHIND_MS
@@ -189,10 +193,11 @@ def idle_watch(
     before: IdleWatch | None,
     clock_time: ClockTime | None = None,
 ) -> IdleWatch | None:
-    """What watches over the watermarks of a query that is about to start; None if Spark needs no help with them.
+    """Return a watch over the watermarks of a query that is about to start; None if Spark needs no help with them.
 
-    ``event_times``: id of a watermark operator -> the stage that sets the event time there. ``followers``: ids of those that pass
-    on a watermark. ``before``: the watch of the query whose place this one takes. ``clock_time``: what ends by the clock.
+    ``event_times``: id of a watermark operator -> the stage that sets the event time there. ``followers``: ids of the operators
+    that pass on a watermark. ``before``: the watch of the query that this one replaces. ``clock_time``: the state that ends by
+    the clock.
     """
     by_clock = clock_time.stages if clock_time is not None else frozenset()
     timeouts = {node.name: _idle_timeout_ms(node) / 1000 for node in event_times.values()}

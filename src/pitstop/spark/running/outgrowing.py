@@ -12,23 +12,23 @@ from pitstop.spark.running.query import RunningQuery
 
 
 class MemoryWatch:
-    """Sees whether the state of a run takes more memory than it may, and keeps it from taking all of it.
+    """A watch over the memory that the state of a run takes. It keeps the state from taking all of it.
 
-    What is too large is moved by whoever is told (:attr:`outgrown`). Meanwhile epochs go on, as long as the rest of the heap
-    holds what they add; then the query ends between two epochs, and the run holds still.
+    State that is too large is moved by the reader of :attr:`outgrown`. Meanwhile epochs go on, as long as the rest of the heap
+    holds what they add. Then the query ends between two epochs, and the run holds still.
     """
 
     def __init__(self, job: CompiledJob, log: Callable[[str, str, str], None], holds: bool = True) -> None:
-        """``holds`` False: epochs go on, however large the state is, because it could not be moved."""
+        """Create it; with ``holds`` False epochs go on, however large the state is, because it could not be moved."""
         self._job, self._log, self._may_hold = job, log, holds
         self._most: int | None = None
         self._watches = job.config.state_store is StateStore.AUTO
         self._held: RunningQuery | None = None
         self.outgrown: int | None = None
-        """How many bytes the state takes, if that is more than it may."""
+        """The bytes that the state takes, if that is more than it may."""
 
     def look(self, progress: Progress, query: RunningQuery) -> None:
-        """See how large the state is after an epoch of this query."""
+        """Measure the state after an epoch of this query."""
         if not self._watches:
             return
         if self._most is None:
@@ -47,5 +47,5 @@ class MemoryWatch:
             self._log("WARN", "pitstop.engine", f"state takes {taken:,} bytes of memory: no epoch begins until it has moved")
 
     def holds(self, query: RunningQuery) -> bool:
-        """True once no epoch of the query begins any more: there is no room for what it would add."""
+        """Return True once no epoch of the query begins any more, because memory has no room for what it would add."""
         return self._held is query

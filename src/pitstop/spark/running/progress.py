@@ -1,4 +1,4 @@
-"""What Spark tells of a running query, as our own Progress."""
+"""Spark's reports on a running query, as our own Progress."""
 
 from __future__ import annotations
 
@@ -33,17 +33,20 @@ _SHOWN = (TAKEN, GIVEN, LeftOut.LATE)
 
 
 def waits_for_data(query: StreamingQuery) -> bool:
-    """True if the query's last look found nothing to do."""
+    """Return True if the query's last look found nothing to do."""
     return str(query.status.get("message", "")).startswith("Waiting for data")
 
 
 def _ran(seen: StreamingQueryProgress) -> bool:
-    """False if Spark only says that nothing has happened for a while: that bears the number of the epoch to come."""
+    """Return False if Spark only reports that nothing has happened for a while.
+
+    Such a report bears the number of the epoch to come.
+    """
     return "addBatch" in seen.durationMs
 
 
 class ProgressTracker:
-    """Sums up the progress of a run's queries, starting from what the job's earlier runs had reached.
+    """A sum of the progress of a run's queries, starting from the progress of the job's earlier runs.
 
     It reads the query's last progress, one JSON text, whenever somebody looks, and at the beginning of each epoch, so that none
     is missed. A listener in Python would make a hundred calls into the JVM for each epoch.
@@ -58,7 +61,7 @@ class ProgressTracker:
         cores: int = 1,
         counts_once: bool = True,
     ) -> None:
-        """``start``: what earlier runs had reached; ``cores``: on so many of them tasks run at the same time.
+        """Create it. ``start`` is the progress of earlier runs; ``cores`` is the number of cores that run tasks at the same time.
 
         ``counts_once`` False: Spark may count a row twice, as it does when an executor is lost and its tasks run again.
         """
@@ -69,19 +72,19 @@ class ProgressTracker:
         self._progress = dataclasses.replace(start, rows_per_second=0.0, stages=_of_plan(start.stages, plan))
         self._concerns = Concerns(log)
         self._told: Counter[tuple[str, str]] = Counter()
-        """(stage, figure) -> rows that sinks and what is behind the query have told of, and are not summed up yet."""
+        """(stage, figure) -> rows reported by sinks and by what is behind the query, which are not summed up yet."""
         self._checks = counts_once and os.environ.get(CHECK_VARIABLE) == "1"
         self.unaccounted: PitstopError | None = None
-        """Which rows of an epoch were neither passed on nor counted, if that is looked for."""
+        """The error about rows of an epoch that were neither passed on nor counted, if that is looked for."""
         self._last_epoch, self._last_at = -1, time.monotonic()
         self.ready = False
-        """The query has finished an epoch, or has found nothing to do."""
+        """True once the query has finished an epoch, or has found nothing to do."""
         self.first_epoch = False
-        """An epoch of this run is finished."""
+        """True once an epoch of this run is finished."""
 
     @property
     def last_epoch(self) -> int:
-        """The last epoch of this run that it has seen; -1 before the first."""
+        """The last epoch of this run that was seen; -1 before the first."""
         return self._last_epoch
 
     @property
@@ -90,7 +93,7 @@ class ProgressTracker:
             return self._progress
 
     def look(self, query: StreamingQuery) -> bool:
-        """Take up what the query has reached; True if it has finished an epoch since the last look."""
+        """Take note of the query's progress; return True if it has finished an epoch since the last look."""
         seen, waits = query.lastProgress, waits_for_data(query)
         with self._lock:
             new = seen is not None and _ran(seen) and seen.batchId > self._last_epoch
@@ -105,12 +108,12 @@ class ProgressTracker:
         return new
 
     def wrote(self, sink: str, rows: int) -> None:
-        """A sink has written so many rows of the epoch that is under way."""
+        """Count rows that a sink has written of the epoch that is under way."""
         with self._lock:
             self._told[sink, TAKEN] += rows
 
     def left_out(self, stage: str, reason: LeftOut, rows: int) -> None:
-        """So many rows of the epoch that is under way go no further than to a stage."""
+        """Count rows of the epoch that is under way which go no further than to a stage."""
         with self._lock:
             self._told[stage, reason] += rows
 
@@ -125,7 +128,7 @@ class ProgressTracker:
             self._log("INFO", "pitstop.engine", f"epoch {seen.batchId} took {seen.batchDuration} ms: sources now bring {share}")
 
     def _with(self, seen: StreamingQueryProgress) -> Progress:
-        """The progress so far with one more epoch added."""
+        """Return the progress so far with one more epoch added."""
         observed = {name: row.asDict() for name, row in (seen.observedMetrics or {}).items()}
         self._tell_observed(observed)
         rows = epoch_rows(self._plan, observed, list(seen.stateOperators))
@@ -154,7 +157,7 @@ class ProgressTracker:
         )
 
     def _tell_observed(self, observed: dict[str, dict[str, Any]]) -> None:
-        """Tell the log of rows that go no further, with a sample of them."""
+        """Write to the log about rows that go no further, with a sample of them."""
         for name, row in observed.items():
             if name.startswith((AHEAD, OBSERVED)):
                 tell_left_out(name, row, self._log)
@@ -191,13 +194,16 @@ class ProgressTracker:
         return stages
 
     def _spent(self, operator: StateOperatorProgress) -> int:
-        """How many milliseconds of the epoch went by while the operator's tasks were at its state. Spark adds up those of all."""
+        """Return the milliseconds of the epoch in which the operator's tasks worked on its state.
+
+        Spark adds up the times of all tasks.
+        """
         tasks = int(operator.allUpdatesTimeMs) + int(operator.allRemovalsTimeMs) + int(operator.commitTimeMs)
         return round(tasks / max(1, min(self._cores, int(operator.numShufflePartitions))))
 
 
 def _of_plan(stages: dict[str, dict[str, Any]], plan: Plan) -> dict[str, dict[str, Any]]:
-    """The figures of the stages that there are: those of others were dropped by an update. Sources take no rows."""
+    """Return the figures of the stages in the plan. An update dropped those of other stages. Sources take no rows."""
     found = {stage.name: dict(stages[stage.name]) for stage in plan.stages if stage.name in stages}
     for name in plan.sources:
         found.get(name, {}).pop("rows_in", None)  # of an older release, which counted its last epoch alone

@@ -1,4 +1,4 @@
-"""The one streaming query of a job: built from its cuts, started, ended between two epochs."""
+"""The one streaming query of a job: it is built from its cuts, started, and ended between two epochs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class RunningQuery:
     checkpoint: Checkpoint
     writer: EpochWriter
     idle: IdleWatch | None
-    """What looks for idle stages; None if none can be idle."""
+    """The watch for idle stages; None if none can be idle."""
     tables: tuple[DataFrame, ...]
     """The tables of hash joins, which it keeps in memory."""
     layouts: Mapping[str, StateLayout] = field(default_factory=dict)
@@ -63,11 +63,11 @@ class RunningQuery:
         counted: Callable[[str, int], None] | None = None,
         tables: Mapping[str, DataFrame] | None = None,
     ) -> RunningQuery:
-        """Build the query from the pipeline's cuts and start it; returns once Spark has accepted it.
+        """Build the query from the pipeline's cuts and start it; return once Spark has accepted it.
 
-        ``before`` is the one whose place it takes within a run. ``open_source`` and ``write`` stand in for its sources and sinks.
-        ``counted`` is told of each sink how many rows an epoch has written into it. ``tables``: those of its hash joins; else the
-        query reads them as its epochs ask for them.
+        ``before`` is the query that it replaces within a run. ``open_source`` and ``write`` stand in for its sources and sinks.
+        ``counted`` gets, for each sink, the number of rows that an epoch has written into it. ``tables`` are the tables of its
+        hash joins; without them the query reads each table when its epochs ask for it.
         """
         allow_early_watermarks(spark)
         if environment.count_rows or any(isinstance(node.spec, LateSpec) for node in pipeline.nodes):
@@ -110,8 +110,8 @@ class RunningQuery:
     def stop(self, timeout: float) -> int:
         """End at an epoch boundary and return the last committed epoch.
 
-        An epoch that is being written is finished and committed; one that is only planned writes nothing and is
-        left out. EngineError if the running epoch does not end in time: the caller may then kill the process.
+        An epoch that is being written is finished and committed. One that is only planned writes nothing and is left out.
+        EngineError if the running epoch does not end in time: the caller may then kill the process.
         """
         if not self.writer.close(timeout):
             raise EngineError(f"The running epoch did not end within {timeout:.0f} seconds.")
@@ -128,7 +128,7 @@ class RunningQuery:
             table.unpersist(blocking=True)
 
     def failure(self) -> PitstopError | None:
-        """Why the query ended, as one sentence; None if it runs, or was stopped."""
+        """Return the reason why the query ended, as one sentence; None if it runs, or was stopped."""
         error = self.query.exception()
         if error is None or (self.writer.closed and ended_at_boundary(error)):
             return None
@@ -145,13 +145,16 @@ class RunningQuery:
 
 
 def _kept_state(checkpoint: Checkpoint) -> dict[str, StateLayout]:
-    """Stage -> how the checkpoint keeps its state; nothing if it keeps none yet."""
+    """Return stage -> the form in which the checkpoint keeps its state; nothing if it keeps none yet."""
     plan = checkpoint.facts().get("plan")
     return Plan.from_dict(plan).stateful if plan is not None else {}
 
 
 def _slides(layouts: Mapping[str, StateLayout]) -> dict[str, int]:
-    """Column of a window in the key of a stage's state -> its slide in ms; not of sessions, which end at any time."""
+    """Return, for each window column in the key of a stage's state, the slide of the window in ms.
+
+    Sessions have none, as they end at any time.
+    """
     return {
         role_column(stage, role): int(layout.parameters["slide_ms"])
         for stage, layout in layouts.items()
@@ -162,7 +165,7 @@ def _slides(layouts: Mapping[str, StateLayout]) -> dict[str, int]:
 
 
 def _early_results(checkpoint: Path, cuts: tuple[Cut, ...], layouts: Mapping[str, StateLayout]) -> dict[str, EarlyResults]:
-    """Stage -> what gives its early results, of the stages that are to give some."""
+    """Return stage -> the maker of its early results, for the stages that are to give some."""
     operators = operators_of(cuts, layouts)
     found = {}
     for node in (cut.node for cut in cuts):

@@ -1,4 +1,4 @@
-"""The tables of hash joins, read anew now and then while a job runs."""
+"""The tables of hash joins, read anew from time to time while a job runs."""
 
 from __future__ import annotations
 
@@ -13,23 +13,22 @@ from pitstop.spark.lowering.tables import Frames
 from pitstop.spark.running.query import RunningQuery
 
 WAIT_SECONDS = 0.5
-"""How long to wait for a query's first epoch before looking for it once more."""
+"""The wait between two looks for a query's first epoch, in seconds."""
 
 
 def refresh_seconds(pipeline: Pipeline) -> float | None:
-    """How often the tables of hash joins are read anew; None if never."""
+    """Return the seconds between two readings of the tables of hash joins; None if they are never read anew."""
     joins = [node.spec for node in pipeline.nodes if isinstance(node.spec, HashJoinSpec)]
     wanted = [spec.refresh_ms for spec in joins if spec.refresh_ms]
     return min(wanted) / 1000 if wanted else None
 
 
 class TableRefresh:
-    """Reads the tables anew every so many seconds, and has another query take the place of the one that runs.
+    """A refresh that reads the tables at intervals, and lets another query replace the one that runs.
 
     ``running`` gives the query that runs. ``read`` gives the tables, None if they stay as they are. ``switch`` ends the query
     between two epochs and starts it again where it was, with these tables, or leaves it as it is if that cannot be done now.
-    ``discard`` forgets tables that no query has got.
-    ``told`` is called after each attempt.
+    ``discard`` forgets tables that no query uses. ``told`` is called after each attempt.
     """
 
     def __init__(
@@ -41,25 +40,25 @@ class TableRefresh:
         discard: Callable[[], None],
         told: Callable[[], None],
     ) -> None:
-        """``every``: seconds until the next reading, None: never."""
+        """Create it; ``every`` gives the seconds until the next reading, None: never."""
         self._every, self._running, self._read, self._told = every, running, read, told
         self._switch, self._discard = switch, discard
         self._switching = threading.Lock()
-        """Held while one query takes the place of another."""
+        """Held while one query replaces another."""
         self._ended = False
         self.under_way = False
-        """One query takes the place of another at this moment."""
+        """True while one query replaces another."""
         self.failure: PitstopError | None = None
-        """Why the query could not be started again, and none runs any more."""
+        """The reason why the query could not be started again, so that none runs any more."""
 
     def begin(self) -> None:
-        """Refresh from now on."""
+        """Refresh the tables from now on."""
         every = self._every()
         if every is not None:
             self._refresh_in(every)
 
     def end(self) -> None:
-        """Refresh no more; a change of queries that is under way is waited for."""
+        """Stop refreshing, and wait for a change of queries that is under way."""
         with self._switching:
             self._ended = True
 

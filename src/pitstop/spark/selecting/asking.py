@@ -1,4 +1,4 @@
-"""Whoever has asked for a query, as the thread sees them that carries it out."""
+"""The interest of a query's caller, as the thread sees it that carries the query out."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import threading
 from collections.abc import Callable
 
 MOST_UNTAKEN = 16
-"""So many batches of a query are told before somebody has to take one."""
+"""The number of a query's batches that are sent before somebody has to take one."""
 
 
 class Asking:
-    """Whether somebody still asks for the rows of a query, and takes them."""
+    """The interest in a query's rows: somebody asks for them, and takes them, until it is over."""
 
     def __init__(self) -> None:
         self._over = threading.Event()
@@ -18,19 +18,19 @@ class Asking:
         self._then: list[Callable[[], None]] = []
         self._ending = threading.Lock()
         self.late = False
-        """Nobody does because the query has had its time."""
+        """True if nobody asks any more because the query has had its time."""
 
     @property
     def over(self) -> bool:
-        """Nobody does."""
+        """True once nobody asks any more."""
         return self._over.is_set()
 
     def wait(self, seconds: float) -> bool:
-        """True once nobody does; False after so long."""
+        """Return True once nobody asks any more, or False after this many seconds."""
         return self._over.wait(seconds)
 
     def then(self, call: Callable[[], None]) -> None:
-        """Call it once nobody does."""
+        """Call this once nobody asks any more, at once if that is so already."""
         with self._ending:
             if not self.over:
                 self._then.append(call)
@@ -38,17 +38,17 @@ class Asking:
         call()
 
     def taken(self) -> None:
-        """Somebody has taken a batch."""
+        """Note that somebody has taken a batch."""
         self._room.release()
 
     def wait_for_room(self) -> bool:
-        """Before a batch is told: True once there is room for it, False if nobody asks any more."""
+        """Wait, before a batch is sent, until there is room for it; return False if nobody asks any more."""
         if not self.over:
             self._room.acquire()
         return not self.over
 
     def end(self, late: bool = False) -> None:
-        """Nobody does any more; ``late``: the query has had its time."""
+        """Note that nobody asks any more; ``late``: the query has had its time."""
         with self._ending:
             if self.over:
                 return

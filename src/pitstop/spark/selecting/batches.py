@@ -1,4 +1,4 @@
-"""The rows of a query in batches that everybody can hold who hands them on."""
+"""The rows of a query, in batches small enough for everybody who passes them on."""
 
 from __future__ import annotations
 
@@ -10,19 +10,22 @@ from pitstop.errors import UsageError
 ROWS_AT_ONCE = 1_000
 BYTES_AT_ONCE = 1 << 20
 MOST_BYTES = 256 << 20
-"""Of a query that ends."""
+"""The most bytes of a query that ends."""
 MOST_BYTES_OF_ROW = 16 << 20
-"""A row is handed on at once, as one text."""
+"""The most bytes of a row, which is passed on at once, as one text."""
 
 
 def batches(table: Any) -> Iterator[Any]:
-    """The rows of an Arrow table, so many at once as are small enough, and one at least."""
+    """Yield the rows of an Arrow table in batches that are small enough, with one row at least."""
     for batch in table.to_batches(max_chunksize=ROWS_AT_ONCE):
         yield from _halves(batch)
 
 
 def batches_of_plain(rows: list[list[Any]]) -> Iterator[list[list[Any]]]:
-    """The same of rows of texts, numbers and truths. UsageError, before the first of them, if all are too many for one query."""
+    """Yield batches of rows of texts, numbers and booleans.
+
+    UsageError, before the first, if all together are too many for one query.
+    """
     sizes = [sum(map(_bytes_of, row)) for row in rows]
     refuse_large(sum(sizes))
     begin, size = 0, 0
@@ -36,7 +39,7 @@ def batches_of_plain(rows: list[list[Any]]) -> Iterator[list[list[Any]]]:
 
 
 def refuse_large(size: int) -> None:
-    """UsageError if rows of so many bytes are too many for one query."""
+    """Raise UsageError if rows of this many bytes are too many for one query."""
     if size > MOST_BYTES:
         raise UsageError(f"The query gives more than {MOST_BYTES >> 20} MiB: LIMIT it, or select fewer columns.")
 

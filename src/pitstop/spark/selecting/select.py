@@ -1,4 +1,4 @@
-"""A query is carried out: rows go to whoever takes them, in batches."""
+"""The execution of a query: its rows go to their taker in batches."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ from pitstop.sql.types import quoted
 
 LOOK_SECONDS = 0.2
 LEFT_SECONDS = 10.0
-"""So long a query may go on after nobody asks for it any more, and so long its tasks after it has ended."""
+"""The longest that a query goes on after nobody asks for it any more, and its tasks after it has ended, in seconds."""
 OWN_SETTINGS = {
     # FROM csv.`/etc/passwd` names a file that no mapping names.
     "spark.sql.runSQLOnFiles": "false",
@@ -63,47 +63,49 @@ OWN_SETTINGS = {
     "spark.sql.caseSensitive": "true",
 }
 _SCRATCH = "select-"
-"""What the name of a query's folder begins with."""
+"""The prefix of the names of queries' folders."""
 _TEXTS = (YearMonthIntervalType, CalendarIntervalType, VariantType)
 _PLAIN = (StringType, BooleanType, ByteType, ShortType, IntegerType, LongType)
 """Types whose values are those of JSON."""
 
 Columns = list[tuple[str, str]]
 Told = Callable[[Columns | None, list[list[Any]]], None]
-"""Takes the columns, at first, and then rows."""
+"""A function that takes the columns first, and then rows."""
 
 
 class LostSparkError(Exception):
-    """Spark computes nothing any more. Which of the queries has brought it down, if one has, nobody knows."""
+    """Spark computes nothing any more. It is unknown which of the queries has brought it down, if one has."""
 
 
 def bounded(spark: SparkSession) -> SparkSession:
-    """The session, in which a query reaches nothing but what its names mean."""
+    """Return the session, in which a query reaches nothing but the tables that its names mean."""
     for name, value in OWN_SETTINGS.items():
         spark.conf.set(name, value)
     return spark
 
 
 def remove_left(work: Path) -> None:
-    """Remove the folders of queries that were going on as their process ended. No other process may work there."""
+    """Remove the folders of queries that were running when their process ended. No other process may work there."""
     for folder in work.glob(f"{_SCRATCH}*"):
         shutil.rmtree(folder, ignore_errors=True)
 
 
 @dataclass(frozen=True)
 class Selecting:
-    """What queries are carried out with."""
+    """The session, stores and settings with which queries are carried out."""
 
     spark: SparkSession
     maps: MapStore
     settings: SourceSettings
     work: Path
     stuck: Callable[[Select, Asking], None]
-    """Called for a query that ends, and still goes on LEFT_SECONDS after nobody asks for it any more."""
+    """Called for a query that still goes on LEFT_SECONDS after nobody asks for it any more, though it should end."""
 
     def run(self, select: Select, known: AnyMapping[str, Named], tell: Told, asking: Asking) -> None:
-        """Tell columns and rows of a query until its end, or until nobody asks for them. UsageError for what is wrong with it,
-        LostSparkError if neither this query nor another one can be carried out any more."""
+        """Send the columns and rows of a query until it ends, or until nobody asks for them.
+
+        UsageError for what is wrong with it, LostSparkError if neither this query nor another one can be carried out any more.
+        """
         query = Query(select.query, Place(select.line, select.column, select.line, select.column))
         scratch = Path(tempfile.mkdtemp(prefix=_SCRATCH, dir=self.work))
         try:
@@ -124,8 +126,10 @@ class Selecting:
             shutil.rmtree(scratch, ignore_errors=True)
 
     def leaves_tasks(self) -> bool:
-        """True if tasks of queries that have ended still run after LEFT_SECONDS, and keep cores from others: Spark cannot end a
-        task in the middle of a loop that gives no rows. Also if Spark does not even answer."""
+        """Return True if tasks of queries that have ended still run after LEFT_SECONDS, and keep cores from others.
+
+        Spark cannot end a task in the middle of a loop that gives no rows. True also if Spark does not even answer.
+        """
         try:
             return not wait_until(lambda: left_tasks(self.spark) <= 0, LEFT_SECONDS)
         except Exception:
@@ -141,7 +145,7 @@ class Selecting:
         asking: Asking,
         scratch: Path,
     ) -> None:
-        """A query that ends, within its time."""
+        """Carry out a query that ends, within its time."""
         group, done = f"select-{select.id}", threading.Event()
         spark.sparkContext.setJobGroup(group, "SELECT", interruptOnCancel=True)
 
@@ -194,7 +198,7 @@ class Selecting:
             timer.cancel()
 
     def _follow(self, query: Query, known: AnyMapping[str, Named], tell: Told, asking: Asking, scratch: Path) -> None:
-        """A stream: its rows come for as long as somebody takes them, and nothing of it stays."""
+        """Carry out a stream: its rows come for as long as somebody takes them, and nothing of it stays."""
         pipeline, relation = compile_query(query, known)
         names = [(each.name, each.column) for each in relation.columns]
         stage = relation.stage.select(*(f"{quoted(column)} AS {quoted(name)}" for name, column in names))
@@ -228,7 +232,7 @@ class Selecting:
 
 
 def too_long(select: Select) -> UsageError:
-    """What is said of a query that has had its time."""
+    """Return the error about a query that has had its time."""
     return UsageError(f"The query took more than {counted(round(select.seconds), 'second')}.")
 
 
@@ -240,7 +244,7 @@ def _refuse_more(rows: int, select: Select) -> None:
 
 
 class _Telling:
-    """A sink that tells rows."""
+    """A sink that sends rows."""
 
     def __init__(self, tell: Told) -> None:
         self._tell = tell
@@ -255,7 +259,7 @@ def _columns(frame: DataFrame) -> Columns:
 
 
 def _sendable(frame: DataFrame) -> DataFrame:
-    """The rows, in which values that Arrow does not know are texts."""
+    """Return the rows, with values that Arrow does not know as texts."""
     fields = frame.schema.fields
     if not any(isinstance(field.dataType, _TEXTS) for field in fields):
         return frame

@@ -1,4 +1,4 @@
-"""The tables of a query: each name in it is a view of a session that is the query's own."""
+"""The tables of a query. Each name in it is a view of a session that belongs to the query alone."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from pitstop.sql.types import quoted
 PAGE = 20_000
 MOST_LITERALS = 100
 _ARGUMENTS: dict[str, int | None] = dict.fromkeys(sorted(ALLOWED)) | WITHOUT_OPTIONS
-"""Function that a query may call -> how many arguments it may be given, None: any number."""
+"""Function that a query may call -> the most arguments that it may be given, None: any number."""
 
 
 class NotAskedError(Exception):
@@ -45,7 +45,7 @@ class NotAskedError(Exception):
 
 
 class Tables:
-    """What the names of one query mean; ``scratch`` is a folder that is removed after it."""
+    """The tables that the names of one query mean; ``scratch`` is a folder that is removed after it."""
 
     def __init__(
         self,
@@ -57,17 +57,17 @@ class Tables:
         scratch: Path,
         asked: Callable[[], bool],
     ) -> None:
-        """``asked``: whether the rows of the query are still wanted."""
+        """Create it; ``asked`` returns True while the rows of the query are still wanted."""
         self._spark, self._known, self._maps, self._settings, self._scratch = spark, known, maps, settings, scratch
         self._asked = asked
         self._states: dict[tuple[str, str], StoredStage] = {(each.snapshot, each.stage): each for each in select.states}
         self._own: dict[str, OwnTable] = {each.name: each for each in select.tables}
         self._made: dict[str, str] = {}
         self.literal = True
-        """All tables are literals in the query's plan."""
+        """True if all tables are literals in the query's plan."""
 
     def rewritten(self, query: Query) -> Rewritten:
-        """The query as Spark takes it, over views that are there now."""
+        """Return the query as Spark takes it, over views that are there now."""
         tree = parse_query(query)
         refuse_unknown(tree, query)
         named = [table for table in beyond_ctes(tree) if isinstance(table, exp.Table)]
@@ -128,7 +128,7 @@ class Tables:
         return frame.select(*map(quoted, relation.names()))
 
     def _of_map(self, name: str, keys: list[str] | None) -> DataFrame:
-        """The entries of a map; only those of some keys if the query asks for no others."""
+        """Return the entries of a map; only those of some keys if the query asks for no others."""
         if keys is not None:
             found = [entry for key in keys if (entry := self._maps.get(name, key)) is not None]
             if 0 < len(found) <= MOST_LITERALS:
@@ -167,9 +167,9 @@ class Tables:
 
 
 def analyzed(spark: SparkSession, text: Rewritten) -> DataFrame:
-    """What a query gives; UsageError, with its place where Spark tells one, for what it refuses.
+    """Return the rows of a query; UsageError, with its place where Spark tells one, if Spark refuses it.
 
-    Spark may read a text otherwise than our own parser, which has looked at it: what Spark has read is looked at, too.
+    Spark may read a text in another way than our own parser, which has checked it. So Spark's reading is checked, too.
     """
     try:
         return rows_of(spark, text.text, _ARGUMENTS)
@@ -180,7 +180,7 @@ def analyzed(spark: SparkSession, text: Rewritten) -> DataFrame:
 
 
 def refused(text: Rewritten, error: PySparkException) -> UsageError:
-    """What Spark has against a query, with its place where Spark tells one."""
+    """Return Spark's error about a query, with its place where Spark tells one."""
     contexts = [each for each in error.getQueryContext() or [] if each.contextType().name == "SQL" and not each.objectType()]
     place = text.place(contexts[0].startIndex(), contexts[0].stopIndex()) if contexts else text.query.place
     return UsageError(place.prefix + reason(error).rstrip("."))

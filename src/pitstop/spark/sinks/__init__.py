@@ -1,6 +1,6 @@
-"""Sinks: how the engine puts the rows of an epoch into the outside world.
+"""Sinks: the engine's ways to put the rows of an epoch into the outside world.
 
-A kind of sink is one record, a SinkKind. That of a kind of Pitstop's own is ``KIND`` in the module of its name in this
+A kind of sink is one record, a SinkKind. Each of Pitstop's own kinds has its record as ``KIND`` in the module of its name in this
 package; others come from packages that declare them (spark/extensions.py).
 """
 
@@ -23,7 +23,7 @@ from pitstop.spark.extensions import find_kind
 GROUP = "pitstop.sinks"
 """The entry points by which a package declares its kinds of sinks."""
 FIRST, STORE, LAST = 0, 1, 2
-"""Ranks: sinks that may fail by a user's code; those whose rows can be put again; those whose rows stay as they are."""
+"""Ranks: sinks that may fail by a user's code; sinks whose rows can be put again; sinks whose rows stay as they are."""
 
 S = TypeVar("S", bound=Sink)
 
@@ -37,17 +37,17 @@ class EpochContext:
     stage: str
     """The sink's name."""
     lineage: str
-    """Names the unbroken chain of epochs that this one belongs to."""
+    """The name of the unbroken chain of epochs that this one belongs to."""
     epoch: int
     guarantee: str
     """``exactly_once``, ``at_least_once`` or ``none``."""
     run: Environment
-    """What the run offers: its log, a folder for scratch files, its store of maps, and its ``ownership`` of the job."""
+    """The run: its log, a folder for scratch files, its store of maps, and its ``ownership`` of the job."""
     digest: str | None = None
-    """Names what the epoch reads: where it begins and ends in each source. An epoch that is written again has the same one.
+    """The name of what the epoch reads: where it begins and ends in each source. An epoch that is written again has the same one.
 
-    Another one under the lineage and number that a sink has is another epoch: the saved state was put back from an older copy.
-    None: the job is a batch, or the epoch was begun by a release that knew no digests.
+    If a sink has another digest for the lineage and number, it has another epoch: the saved state was put back from an older
+    copy. None: the job is a batch, or the epoch was begun by a release that knew no digests.
     """
 
 
@@ -57,31 +57,32 @@ def compute_only(sink: Any, rows: DataFrame, context: EpochContext) -> None:
 
 
 def take_all(rows: DataFrame) -> None:
-    """Compute every row, with the state that comes of it."""
+    """Compute every row, and with it the state."""
     rows.write.format("noop").mode("overwrite").save()
 
 
 def no_objection(sink: Any, rows: DataFrame) -> None:
-    """Any columns will do."""
+    """Accept any columns."""
 
 
 def of_its_own(sink: Any) -> None:
-    """Whatever it writes into, others may write there, too."""
+    """Name no place: others may write there, too."""
 
 
 @dataclass(frozen=True)
 class SinkKind(Generic[S]):
-    """What the engine knows of a kind of sink. ``S`` is the class of its descriptors."""
+    """The engine's knowledge of a kind of sink. ``S`` is the class of its descriptors."""
 
     write: Callable[[S, DataFrame, EpochContext], int | None]
-    """Writes all rows of one epoch, and returns once they are there: how many they were, None if it does not know."""
+    """Writes all rows of one epoch, and returns once they are there: their number, or None if it does not know."""
     check: Callable[[S, DataFrame], str | None] = no_objection
-    """Why the sink cannot take the columns of these rows, which are not to be computed: a clause that goes on
-    ``Sink 'name' (place): ...``; None if it can."""
+    """Gives the reason why the sink cannot take the columns of these rows: a clause that goes on ``Sink 'name' (place): ...``;
+    None if it can. It must not compute the rows."""
     rehearse: Callable[[S, DataFrame, EpochContext], object] = compute_only
     """Does what ``write`` does, up to the writing: a standby rehearses with it while the old version still writes."""
     rank: int = FIRST
-    """Sinks of a lower rank are written first in an epoch: an epoch that fails in one of them has put nothing into others."""
+    """The order of writing: sinks of a lower rank come first in an epoch. An epoch that fails in one has put nothing into later
+    ones."""
     reads_once: bool = False
     """True if ``write`` computes all rows in one action, or none if it has the epoch already. The rows of other sinks are kept
     for the epoch, so that they may be read in part, not at all, or again and again at no further cost."""
@@ -89,16 +90,16 @@ class SinkKind(Generic[S]):
     """True if the sink knows which epochs it has: a version with another kind of sink of this name would not know of them."""
     handles_epochs: bool = False
     """True if ``write`` looks for the epoch by all names in ``context.run.known_as``, and calls ``context.run.begins()`` right
-    before the sink has anything of it: an epoch that fails while its rows are made is then planned anew by the next version.
-    So is one of a sink that never calls it, whatever the sink has of it.
-    Else the context tells the name by which the sink was first given the epoch, some of which it may have as ``write`` begins."""
+    before the sink has anything of it. An epoch that fails while its rows are made is then planned anew by the next version. So
+    is an epoch of a sink that never calls it, whatever the sink has of it. If this is False, the context tells the name by which
+    the sink was first given the epoch, and the sink may have some of it as ``write`` begins."""
     place: Callable[[S], str | None] = of_its_own
-    """Names where it writes, in words that are the same for every sink that writes there (``the map 'm'``): two jobs that are
-    active do not write into one place, unless their users say so. None: nobody else can, it does no harm, or it is not known."""
+    """Names the place where it writes, in the same words for every sink that writes there (``the map 'm'``). Two active jobs do
+    not write into one place, unless their users say so. None: nobody else can, it does no harm, or it is not known."""
 
 
 def sink_kind(node: Node) -> SinkKind[Any]:
-    """The record of a sink's kind. PipelineError if no installed package provides it."""
+    """Return the record of a sink's kind. PipelineError if no installed package provides it."""
     return find_kind(node, node.sink, GROUP, __name__, SinkKind)
 
 
@@ -112,9 +113,9 @@ def check_sink(node: Node, rows: DataFrame) -> None:
 
 
 def write_sink(node: Node, rows: DataFrame, epoch: int, environment: Environment) -> int | None:
-    """Write one epoch's rows into the sink of a node; how many these were, None if the sink does not know.
+    """Write one epoch's rows into the sink of a node; return their number, None if the sink does not know.
 
-    The same epoch written again changes nothing it need not.
+    An epoch that is written again changes nothing that it need not.
     """
     kind, context = sink_kind(node), _context(node, epoch, environment)
     if not kind.handles_epochs:

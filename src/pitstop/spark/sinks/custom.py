@@ -1,4 +1,4 @@
-"""Sinks of a user's own."""
+"""User-defined sinks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the file sink writes rows in a format: options, folders of partitions, and which files hold no row."""
+"""The formats of the file sink: options, folders of partitions, and the search for files without rows."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from pitstop.spark.base.text_formats import has_no_place, has_times_of_day, writ
 from pitstop.spark.internals.kept_rows import forget_rows
 
 UNPLACED = "_unplaced"
-"""Folder of rows whose value names no folder, with all their columns. Readers of the sink's folder pass it over."""
+"""The folder of rows whose value cannot name a folder, with all their columns. Readers of the sink's folder skip it."""
 
 _NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
-"""Stands in a folder's name for null."""
+"""The text that stands for null in a folder's name."""
 _MOST_BYTES = 255
-"""Of a name, in Linux's file systems."""
+"""The longest name in Linux's file systems, in bytes."""
 _ESCAPED = r"[\x01-\x1f\x7f\"#%'*/:=?\\{\[\]^]"
-"""What Spark writes as three letters in the name of a folder."""
+"""The characters that Spark writes as three letters in the name of a folder."""
 _NO_FOLDERS = ("binary", "struct", "array", "map", "variant", "void", "interval", "geometry", "geography")
-"""Types whose values Spark makes no folders of."""
+"""Types whose values Spark does not turn into folders."""
 _TIMES_OF_DAY = "spark.sql.timeType.enabled"
 _BLOCK = 1 << 16
 
 
 def check_columns(sink: FilesSink, rows: DataFrame) -> str | None:
-    """Return why the sink's format, or its folders, cannot hold what these columns hold; None if they can."""
+    """Return why the sink's format, or its folders, cannot hold the values of these columns; None if they can."""
     for column in sink.partition_by:
         if column not in rows.columns:
             return f"there is no column '{column}' to partition by. There are: {', '.join(rows.columns)}."
@@ -95,7 +95,7 @@ def _write(sink: FilesSink, rows: DataFrame, folder: Path, partition_by: tuple[s
 
 
 def _names_no_folder(column: str) -> Column:
-    """Whether a text cannot be the value of a folder ``column=value``. Null is false."""
+    """Return a column that is true if a text cannot be the value of a folder ``column=value``. Null is false."""
     value = F.col(quoted(column))
     room = _MOST_BYTES - len(re.sub(_ESCAPED, "%00", column).encode()) - 1
     escapes = F.length(value) - F.length(F.regexp_replace(value, _ESCAPED, ""))
@@ -106,11 +106,11 @@ def _names_no_folder(column: str) -> Column:
 
 _READABLE = (".csv", ".gz", ".bz2", ".deflate")
 _LINES_BY_BYTES = ("utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "latin1")
-"""Encodings in which a text has the bytes of a separator only where that stands."""
+"""Encodings in which the bytes of a separator stand only for the separator."""
 
 
 def has_rows(sink: FilesSink, path: Path, header: list[str]) -> bool:
-    """True unless a written file has no row; ``header``: the columns that it may begin with the names of."""
+    """Return False if a written file has no row; ``header`` are the columns whose names it may begin with."""
     if path.suffix == ".parquet":
         return bool(pq.read_metadata(path).num_rows)
     options = {name.casefold(): value for name, value in sink.options}
@@ -137,7 +137,7 @@ def _opened(path: Path) -> BinaryIO | gzip.GzipFile | bz2.BZ2File:
 
 
 def _content(path: Path) -> Iterator[bytes]:
-    """The blocks of a file, unpacked where Python knows how; of others as they are."""
+    """Yield the blocks of a file, unpacked where Python knows how, otherwise as they are."""
     unpack = zlib.decompressobj() if path.suffix == ".deflate" else None
     with _opened(path) as file:
         while block := file.read(_BLOCK):

@@ -49,7 +49,7 @@ def write_files(sink: FilesSink, rows: DataFrame, context: EpochContext) -> None
 
 @lru_cache(maxsize=1024)
 def _check_no_later_run(epochs: FileEpochs, job: str, token: int) -> None:
-    """Look once for each run and sink: what a later run writes, the fence keeps from this one."""
+    """Check once for each run and sink. The fence stops this run once a later one exists."""
     epochs.check_no_later_run(job, token)
 
 
@@ -59,7 +59,7 @@ def folder_of(sink: FilesSink) -> Path:
 
 
 def _of_run(context: EpochContext) -> str:
-    """Sets apart what a run that has lost the job, and does not know it yet, is still writing."""
+    """Return a name that separates this run from one that has lost the job, does not know it yet, and is still writing."""
     return f"-{context.run.fence.token}" if context.run.fence is not None else ""
 
 

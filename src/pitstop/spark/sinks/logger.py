@@ -1,4 +1,4 @@
-"""The logger sink: a line a row, in the layout of the seed."""
+"""The logger sink: one line for each row, in the layout of the seed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ LOGGER = "pitstop.sink.logger"
 
 
 def write_log(sink: LoggerSink, rows: DataFrame, context: EpochContext) -> int:
-    """``[<job>/<stage>#<partition>] <text>``; the text is the template filled in, or the row as JSON. How many rows that were."""
+    """Log ``[<job>/<stage>#<partition>] <text>`` for each row; return the number of rows.
+
+    The text is the template filled in, or the row as JSON.
+    """
     template = sink.template
     partition = F.spark_partition_id().alias("__partition")
     if template is None:
@@ -39,7 +42,7 @@ def _filled(template: str, row: dict[str, Any]) -> str:
 
 
 def check_template(sink: LoggerSink, rows: DataFrame) -> str | None:
-    """Every column that the template names must be there."""
+    """Return an error if a column that the template names is missing; None if all are there."""
     for _, name, _, _ in Formatter().parse(sink.template or ""):
         if name is not None and name not in rows.columns:
             return f"there is no column '{name}' for its text. There are: {', '.join(rows.columns)}."

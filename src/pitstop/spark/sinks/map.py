@@ -34,7 +34,7 @@ _KEY, _VALUE = "__key_of_entry", "__value_of_entry"
 
 
 def write_map(sink: MapSink, rows: DataFrame, context: EpochContext) -> int:
-    """Apply one epoch's rows, in their order, to the map; how many had a key."""
+    """Apply one epoch's rows, in their order, to the map; return the number of rows with a key."""
     run = context.run
     if run.maps is None:
         raise EngineError(f"Sink '{context.stage}' writes to a map, and this run has no store of maps.")
@@ -63,10 +63,10 @@ class Changes:
     """The changes that one epoch makes to a map."""
 
     pairs: list[tuple[str, str | None]]
-    """Keys and new values as JSON text (None removes), in the order in which they are to be made. What has no key is left out
-    at the end."""
+    """Keys and new values as JSON text (None removes), in the order in which the changes are made. Changes without a key are left
+    out at the end."""
     orders: list[str] | None
-    """The order of each; None if the last one of a key is the newest."""
+    """The order of each change; None if the last one of a key is the newest."""
 
     def only(self, passes: Callable[[str | None], bool]) -> Changes:
         """Return the changes whose key passes."""
@@ -75,7 +75,10 @@ class Changes:
 
 
 def check_columns(sink: MapSink, rows: DataFrame) -> str | None:
-    """Spark's own errors tell of a key, value or order that is no column or expression of these rows."""
+    """Return why the sink cannot keep the newest row by its order; None if it can.
+
+    Spark's own errors report a key, value or order that is no column or expression of these rows.
+    """
     wanted = [sink.key, *([] if sink.value is None else [sink.value]), *(sink.order_by or ())]
     kinds = rows.select(*[to_column(rows, value) for value in wanted]).schema.fields
     if sink.order_by is None:
@@ -93,7 +96,7 @@ def check_columns(sink: MapSink, rows: DataFrame) -> str | None:
 def changes_of(sink: MapSink, rows: DataFrame, context: EpochContext) -> Changes:
     """Return the changes that rows make to the map.
 
-    Rows without a key, or with one that the store cannot keep, are left out, and told: they would fail every epoch with them.
+    Rows without a key, or with one that the store cannot keep, are left out and reported: they would fail every epoch with them.
     """
     columns = [column for column in rows.columns if column != ORDER]
     expressions = {_KEY: sink.key, **{f"{ORDER}_{number}": value for number, value in enumerate(sink.order_by or ())}}
@@ -120,21 +123,21 @@ def changes_of(sink: MapSink, rows: DataFrame, context: EpochContext) -> Changes
 
 
 def _order(sink: MapSink, rows: DataFrame, columns: list[str]) -> str | None:
-    """The order of rows as SQL, by these columns if the sink names some; None: the one that comes last is the newest."""
+    """Return the order of rows as SQL, by these columns if the sink names some; None: the row that comes last is the newest."""
     if sink.order_by is not None:
         return order_of(rows, columns, _digest(sink.order_by)) if columns else None
     return quoted(ORDER) if ORDER in rows.columns else order_of_time(rows, sink.comes)
 
 
 def _digest(expressions: tuple[Any, ...]) -> str:
-    """Names an order: what another version orders by another expression is not compared with what this one writes."""
+    """Return the name of an order: rows that another version orders by another expression are not compared with this one's."""
     return f"{zlib.crc32(repr([str(each) for each in expressions]).encode()):08x}"
 
 
 def _in_order(table: pa.Table, shuffled: bool) -> pa.Table:
-    """Rows of key, value and order from the oldest to the newest; of equal ones the later comes last.
+    """Return rows of key, value and order from the oldest to the newest; of equal ones the later comes last.
 
-    Behind a shuffle there is no later one: they come by their values, so that a second run of the epoch has them so, too.
+    Behind a shuffle no row is later: they come by their values, so that a second run of the epoch has them in the same order.
     """
     if table.num_columns < 3 or table.num_rows < 2:
         return table
@@ -176,7 +179,7 @@ def _with_short_keys(changes: Changes, context: EpochContext) -> Changes:
 
 
 def json_of(rows: DataFrame, column: str) -> str:
-    """A column's value as JSON text, as an expression; null stays null."""
+    """Return a column's value as JSON text, as an expression; null stays null."""
     text = quoted(column)
     if isinstance(rows.schema[column].dataType, (StructType, ArrayType, MapType)):
         return f"to_json({text}, {OPTIONS})"
@@ -186,7 +189,7 @@ def json_of(rows: DataFrame, column: str) -> str:
 
 
 def _with_columns(rows: DataFrame, expressions: dict[str, Any]) -> tuple[DataFrame, dict[str, str]]:
-    """The rows with what is no column of theirs yet, each computed of the user's own columns; and what each is called in them.
+    """Return the rows with new columns, each computed from the user's own columns; and the names of all these columns in them.
 
     ``expressions``: new name -> a column's name, SQL, or a column of Spark's.
     """
@@ -201,7 +204,7 @@ def _with_columns(rows: DataFrame, expressions: dict[str, Any]) -> tuple[DataFra
 
 
 def _on_values(function: Callable[[Any, Any], Any]) -> Callable[[str | None, str | None], str | None]:
-    """The user's function sees Python objects, the store JSON text."""
+    """Return the user's function as one on JSON text: the function sees Python objects, the store JSON text."""
 
     def change(old: str | None, new: str | None) -> str | None:
         before = None if old is None else from_json_text(old)
@@ -213,7 +216,7 @@ def _on_values(function: Callable[[Any, Any], Any]) -> Callable[[str | None, str
 
 
 def _as_spark_writes(value: Any) -> Any:
-    """NaN and infinities as text, as ``to_json`` writes them: JSON has no such numbers."""
+    """Return NaN and infinities as text, as ``to_json`` writes them: JSON has no such numbers."""
     if isinstance(value, float) and not math.isfinite(value):
         return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[str(value)]
     if isinstance(value, dict):
@@ -227,7 +230,7 @@ def collect_changes(sink: MapSink, rows: DataFrame, context: EpochContext) -> No
 
 
 def map_of(sink: MapSink) -> str:
-    """Name the map."""
+    """Return the name of the map, as a place."""
     return f"the map '{sink.map}'"
 
 

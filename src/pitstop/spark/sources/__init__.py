@@ -1,7 +1,7 @@
-"""Sources: how the engine opens them. Offsets are explicit and seekable: the same two offsets always give the same rows.
+"""Sources: the engine's ways to open them. Offsets are explicit and seekable: two given offsets always give the same rows.
 
-A kind of source is one record, a SourceKind. That of a kind of Pitstop's own is ``KIND`` in the module of its name in this
-package; others come from packages that declare them (spark/extensions.py).
+A kind of source is one record, a SourceKind. Each of Pitstop's own kinds has its record as ``KIND`` in the module of its name in
+this package; others come from packages that declare them (spark/extensions.py).
 """
 
 from __future__ import annotations
@@ -23,51 +23,53 @@ GROUP = "pitstop.sources"
 """The entry points by which a package declares its kinds of sources."""
 
 Open = Callable[[SparkSession, Source, dict[str, str]], DataFrame]
-"""``(session, source, told) -> rows``; ``told`` is what every reader of a job may know, as options (see SourceOptions)."""
+"""``(session, source, told) -> rows``; ``told`` are the facts that every reader of a job may know, as options (see
+SourceOptions)."""
 
 
 def no_objection(source: Source) -> None:
-    """It can be read beside sources that do not end."""
+    """Allow it beside sources that do not end."""
 
 
 def no_limit(source: Source) -> bool:
-    """One epoch may read all that lies there."""
+    """Return False: one epoch may read all that is there."""
     return False
 
 
 def no_folder(source: Source) -> str | None:
-    """Spark notes nothing of it by paths."""
+    """Return None: Spark notes nothing of it by paths."""
     return None
 
 
 def no_concern(spark: SparkSession, source: Source) -> str | None:
-    """Nothing is amiss."""
+    """Return None: nothing is amiss."""
     return None
 
 
 @dataclass(frozen=True)
 class SourceKind:
-    """What the engine knows of a kind of source."""
+    """The engine's knowledge of a kind of source."""
 
     stream: Open
     """Opens it as a stream."""
     batch: Open | None = None
-    """Opens it as what it holds now, for jobs whose sources all end and for tables of hash joins; None: it cannot."""
+    """Opens its present content, for jobs whose sources all end and for tables of hash joins; None: it cannot."""
     gated: bool = False
     """True if its readers do nothing before they have made SourceOptions of their options, which may hold them back until the
-    checkpoint of their query is there. Updates of a job are faster if all its sources are."""
+    checkpoint of their query is there. Updates of a job are faster if this is true of all its sources."""
     check_stream: Callable[[Source], str | None] = no_objection
-    """Why it cannot be read as a stream: a clause that goes on ``Source 'name' (place) ...``; None if it can."""
+    """Gives the reason why it cannot be read as a stream: a clause that goes on ``Source 'name' (place) ...``; None if it can."""
     data_source: type[DataSource] | None = None
     """The class by which it is read, if that is always the same."""
     has_limit: Callable[[Source], bool] = no_limit
-    """True if one epoch reads only so much of it, however much lies there: an epoch's new state then fits into memory."""
+    """True if one epoch reads a limited part of it, however much is there: an epoch's new state then fits into memory."""
     folder: Callable[[Source], str | None] = no_folder
-    """The folder of all its files, as a URL, if Spark notes by whole paths which of them it has read."""
+    """The folder of all its files, as a URL, if Spark notes the files that it has read by whole paths."""
     lost: str | None = None
-    """The column of its rows that says how many were lost before each, unread; None: it loses none."""
+    """The column of its rows with the number of rows lost, unread, before each; None: it loses none."""
     concern: Callable[[SparkSession, Source], str | None] = no_concern
-    """What may be amiss with where it reads, though a stream can begin: a clause that goes on ``Source 'name' (place) ...``."""
+    """Gives what may be amiss with the place it reads, though a stream can begin: a clause that goes on ``Source 'name' (place)
+    ...``."""
 
 
 def python_source(
@@ -79,9 +81,10 @@ def python_source(
     more: Callable[[Source], dict[str, str]] = lambda source: {},
     concern: Callable[[SparkSession, Source], str | None] = no_concern,
 ) -> SourceKind:
-    """The kind that a Python data source reads, which gets the source's options, and ``more(source)``, beside what it is told.
+    """Return the kind that a Python data source reads.
 
-    ``batch``: the class has a ``reader`` as well as a ``streamReader``; ``has_limit``: it never reads more than an epoch's share.
+    It gets the source's options, and ``more(source)``, beside the run's facts. ``batch``: the class has a ``reader`` as well as a
+    ``streamReader``; ``has_limit``: it never reads more than an epoch's share.
     """
 
     def options(source: Source, told: dict[str, str]) -> dict[str, str]:
@@ -107,17 +110,17 @@ def python_source(
 
 
 def source_kind(node: Node) -> SourceKind:
-    """The record of a source's kind. PipelineError if no installed package provides it."""
+    """Return the record of a source's kind. PipelineError if no installed package provides it."""
     return find_kind(node, node.source, GROUP, __name__, SourceKind)
 
 
 def open_stream(spark: SparkSession, node: Node, told: dict[str, str]) -> DataFrame:
-    """The source of a node as a stream."""
+    """Return the source of a node as a stream."""
     return source_kind(node).stream(spark, node.source, told)
 
 
 def open_batch(spark: SparkSession, node: Node, told: dict[str, str]) -> DataFrame:
-    """All that the source of a node holds now. PipelineError if its kind cannot be read so."""
+    """Return all that the source of a node holds now. PipelineError if its kind cannot be read so."""
     opened = source_kind(node).batch
     if opened is None:
         raise PipelineError(f"Source '{node.name}' ({node.location}) can only be read as a stream.")

@@ -1,4 +1,4 @@
-"""Reads a streaming source once, as a batch of all that it holds now."""
+"""A streaming source that is read once, as a batch of all that it holds now."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Seekable(Protocol):
     def initialOffset(self) -> Offset: ...
 
     def everything(self, start: Offset) -> Offset:
-        """The offset after all that can be read now; waits for a source that is away."""
+        """Return the offset after all that can be read now; wait for a source that is away."""
         ...
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]: ...
@@ -26,7 +26,7 @@ class Seekable(Protocol):
 
 
 class EverythingReader(DataSourceReader):
-    """The rows from the source's start to its present end, the same as a stream would give."""
+    """The rows from the source's start to its present end, equal to those that a stream would give."""
 
     def __init__(self, stream: Seekable) -> None:
         self._stream = stream

@@ -1,4 +1,4 @@
-"""How a file is known again that has been read in part: by its inode, and by what stands at its head and before its position."""
+"""The mark by which a partly read file is recognized: its inode, and the bytes at its head and before its position."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import BinaryIO
 EDGE_BYTES = 64
 
 GONE = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
-"""What is raised where there is no such file any more. Any other error says nothing of whether it is there."""
+"""The errors that say that there is no such file any more. Any other error leaves open if it is there."""
 
 Positions = dict[str, tuple[int, str]]
 """File name -> (byte position after the last record read, text of the file's :class:`Mark`)."""
@@ -22,22 +22,22 @@ Positions = dict[str, tuple[int, str]]
 
 @dataclass(frozen=True)
 class Mark:
-    """Recognises a file of which some has been read.
+    """A mark that recognizes a file of which some has been read.
 
-    The text is ``length:head:generation:inode:tail``, and ``:1`` for what is ``quoted``; former releases wrote the first three,
-    or five.
+    The text is ``length:head:generation:inode:tail``, and ``:1`` if it is ``quoted``; former releases wrote the first three, or
+    five.
     """
 
     length: int = 0
-    """So many bytes at the beginning are in ``head``."""
+    """The number of bytes at the beginning that are in ``head``."""
     head: str = ""
-    """Hash of the first bytes."""
+    """The hash of the first bytes."""
     generation: int = 0
-    """How often its name or its inode turned out to be another file."""
+    """The number of times that its name or its inode turned out to be another file."""
     inode: int = 0
-    """0: not known."""
+    """The file's inode; 0: not known."""
     tail: str = ""
-    """Hash of the last bytes before the position; empty: not known."""
+    """The hash of the last bytes before the position; empty: not known."""
     quoted: bool = False
     """True if the position is known to be the end of a record whose newlines may be in quotes."""
 
@@ -50,34 +50,37 @@ class Mark:
         return f"{self.length}:{self.head}:{self.generation}:{self.inode}:{self.tail}" + ":1" * self.quoted
 
     def is_of(self, other: Mark) -> bool:
-        """True if both are marks of one file, as far as their inodes tell."""
+        """Return True if both are marks of one file, as far as their inodes tell."""
         return self.inode != 0 and (self.inode, self.generation) == (other.inode, other.generation)
 
     def fits(self, file: BinaryIO, position: int) -> bool:
-        """True if this file has, up to the position, what the marked one had."""
+        """Return True if this file has the same content as the marked one up to the position."""
         head = _head(file)
         if self.length and (len(head) < self.length or _digest(head[: self.length]) != self.head):
             return False
         return not self.tail or _digest(_before(file, position)) == self.tail
 
     def beginning_as(self, file: BinaryIO) -> Mark:
-        """The mark of a file of which nothing is read, which begins as this one does now."""
+        """Return the mark of an unread file that begins as this one does now."""
         head = _head(file)
         return replace(self, length=len(head), head=_digest(head) if head else "")
 
     def ends(self, data: bytes) -> bool:
-        """True if the marked file ends, at its position, as these bytes do: its last ``EDGE_BYTES``, or more, or all it has."""
+        """Return True if the marked file ends, at its position, as these bytes do.
+
+        They are its last ``EDGE_BYTES``, or more, or all it has.
+        """
         return not self.tail or _digest(data[-EDGE_BYTES:]) == self.tail
 
     def moved_to(self, file: BinaryIO, position: int, quoted: bool = False) -> Mark:
-        """The same file's mark once it has been read up to there."""
+        """Return the mark of the file once it has been read up to this position."""
         head = _head(file)[:position]
         return replace(self, length=len(head), head=_digest(head), tail=_digest(_before(file, position)), quoted=quoted)
 
 
 @dataclass(frozen=True)
 class Span:
-    """Bytes ``start .. end`` of the file that ``mark`` recognises at its end."""
+    """The bytes ``start .. end`` of the file that ``mark`` recognizes at its end."""
 
     file: str
     start: int
@@ -86,7 +89,7 @@ class Span:
 
 
 def spans(before: Positions, after: Positions) -> list[Span]:
-    """What lies between two offsets, also of files that have got another name. Of another generation of a file: all of it."""
+    """Return the bytes between two offsets, including those of renamed files. Of a new generation of a file, return all of it."""
     old = {name: (position, Mark.parse(text)) for name, (position, text) in before.items()}
     new = {name: (end, Mark.parse(text)) for name, (end, text) in after.items()}
     # A number of an inode may be there once on each file system: a file that has its name still is looked for under no other.
@@ -110,9 +113,9 @@ def spans(before: Positions, after: Positions) -> list[Span]:
 
 
 def open_marked(folder: Path, span: Span, glob: str) -> BinaryIO | None:
-    """The file of a span, under whatever name it has by now in its folder, or in one of the glob; None if it is gone, or another.
+    """Return the file of a span, under its present name in its folder, or in one of the glob; None if it is gone, or another.
 
-    OSError if that cannot be told now: the folder is not there, or what may be the file cannot be read.
+    OSError if that cannot be told now: the folder is not there, or the file that it may be cannot be read.
     """
     # Looked for before and after, as it may come or go meanwhile.
     _find(folder)
@@ -156,9 +159,9 @@ def _open_fitting(path: Path, mark: Mark, position: int) -> BinaryIO | None:
 
 
 def with_inode(folder: Path, inode: int) -> Iterator[Path]:
-    """The files of a folder that have this inode. OSError, after what was found, if there may be others.
+    """Yield the files of a folder that have this inode. OSError, after those that were found, if there may be others.
 
-    They are looked for twice, for a file may be renamed after its name was listed, and be met again.
+    The folder is searched twice, because a file may be renamed after its name was listed, and be met again.
     """
     refused: OSError | None = None
     if not inode:
@@ -179,13 +182,16 @@ def with_inode(folder: Path, inode: int) -> Iterator[Path]:
 
 
 def _in_folders(folder: Path, glob: str, inode: int) -> Iterator[Path]:
-    """The files with this inode in all folders that have files of the glob. May walk through many: ask where all else failed."""
+    """Yield the files with this inode in all folders that have files of the glob.
+
+    This may walk through many folders: use it where all else failed.
+    """
     for parent in dict.fromkeys(path.parent for path in folder.glob(glob)):
         yield from with_inode(parent, inode)
 
 
 def _listed(folder: Path) -> Iterator[tuple[str, int]]:
-    """The names of a folder, each with the inode that the folder has for it."""
+    """Yield the names of a folder, each with the inode that the folder has for it."""
     try:
         with scandir(folder) as found:
             entries = sorted((entry.name, entry.inode()) for entry in found)

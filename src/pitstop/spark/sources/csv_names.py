@@ -1,4 +1,4 @@
-"""Under which names the files of a folder are now, of which some have been read and renamed since."""
+"""The present names of the files of a folder, some of which have been read and renamed since."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pitstop.spark.sources.log import SourceLog
 
 
 class Told:
-    """Warns of a thing once, until it is forgotten."""
+    """A log that warns of a thing once, until it is forgotten."""
 
     def __init__(self, log: SourceLog) -> None:
         self._log = log
@@ -33,16 +33,16 @@ class Told:
 
 
 class FolderNames:
-    """Finds the files of a folder, and under which names those are that have been read."""
+    """A search for the files of a folder, and for the present names of those that have been read."""
 
     def __init__(self, folder: Path, glob: str, log: SourceLog, told: Told) -> None:
         self._folder, self._glob, self._log, self._told = folder, glob, log, told
 
     def look(self, before: Positions, glob_before: str) -> tuple[dict[str, os.stat_result], Positions]:
-        """The files to look at, and the positions under the names that their files have now.
+        """Return the files to look at, and the positions under the names that their files have now.
 
-        Name -> facts of those of the glob, and of those that have been read and no longer match it; without those that a former
-        version of the job, with a glob of its own, has taken in, and this one does not.
+        The first is name -> facts, for the files of the glob and for those that have been read and no longer match it. Files are
+        left out that a former version of the job took in by another glob, and this one does not.
         """
         found = self._found(before)
         out: set[str] = set()
@@ -71,7 +71,7 @@ class FolderNames:
         return {str(path.relative_to(self._folder)) for path in self._folder.glob(self._glob)}
 
     def _look_at(self, names: Iterable[str], found: dict[str, os.stat_result]) -> None:
-        """Let ``found`` have the facts of those files of these names that are there."""
+        """Put the facts of those files of these names that exist into ``found``."""
         for name in names:
             found.pop(name, None)
             try:
@@ -85,9 +85,9 @@ class FolderNames:
                 found[name] = facts
 
     def _other_names(self, before: Positions, found: dict[str, os.stat_result], out: set[str]) -> dict[str, str]:
-        """The further names of files that have several, by links, each with the one name under which the file is read.
+        """Return the further names of files that have several, by links, each with the one name under which the file is read.
 
-        That is the one under which it has been read, or else one that leads through no symlink.
+        That is the name under which it has been read, or else one that leads through no symlink.
         """
         folder = os.path.realpath(self._folder)
 
@@ -103,14 +103,14 @@ class FolderNames:
         return {name: links[0] for links in several for name in links[1:]}
 
     def is_still(self, name: str, inode: int) -> bool:
-        """False if a file was renamed since the folder was looked at: then the next look tells what has its name."""
+        """Return False if a file was renamed since the folder was looked at. The next look then tells which file has its name."""
         try:
             return os.stat(self._folder / name).st_ino == inode
         except OSError:
             return False
 
     def _renamed(self, before: Positions, found: dict[str, os.stat_result], others: dict[str, str], out: set[str]) -> Positions:
-        """The positions under the names that their files have now; ``found`` gets names that do not match the glob."""
+        """Return the positions under the names that their files have now; ``found`` gets names that do not match the glob."""
         if not self._folder.is_dir():
             return dict(before)
         # Former releases have read a file under each of its names.
@@ -142,7 +142,7 @@ class FolderNames:
         return now
 
     def _moved(self, before: Positions, found: dict[str, os.stat_result]) -> tuple[dict[str, str], set[str]]:
-        """Old name -> new name; and the names of files of which that cannot be told now: they are not read before it can."""
+        """Return old name -> new name, and the files for which that is unknown now: they are not read before it is known."""
         names = self._new_names(before, found)
         latest: dict[int, list[str]] | None = None
         moved: dict[str, str] = {}
@@ -179,7 +179,10 @@ class FolderNames:
         return moved, unknown
 
     def _goes_on_as(self, name: str, old: str, position: int, mark: Mark, found: dict[str, os.stat_result]) -> bool:
-        """True if the file of this name, which has the old one's inode, is to be read on. OSError if that cannot be told now."""
+        """Return True if the file of this name, which has the old one's inode, is to be read on.
+
+        OSError if that cannot be told now.
+        """
         try:
             return self.same(name, position, mark)
         except OSError as error:
@@ -189,7 +192,7 @@ class FolderNames:
         return old not in found or not self.same(old, position, mark)
 
     def _new_names(self, before: Positions, found: dict[str, os.stat_result]) -> dict[int, list[str]]:
-        """Inode -> the names that files have with it which they did not have before."""
+        """Return inode -> the names with it that its files did not have before."""
         names: dict[int, list[str]] = {}
         for name, facts in found.items():
             if name not in before or Mark.parse(before[name][1]).inode != facts.st_ino:
@@ -197,7 +200,7 @@ class FolderNames:
         return names
 
     def _latest_names(self, found: dict[str, os.stat_result]) -> dict[int, list[str]]:
-        """Inode -> the names in the glob of files with it, where none had it when the folder was looked at."""
+        """Return inode -> the names in the glob of files with it, for inodes that no file had when the folder was looked at."""
         latest: dict[str, os.stat_result] = {}
         self._look_at(self._in_glob(), latest)
         met = {facts.st_ino for facts in found.values()}
@@ -208,12 +211,18 @@ class FolderNames:
         return names
 
     def _named(self, names: list[str], old: str) -> str | None:
-        """That of these names which a file may have now: none on another file system, where the inode is another file's."""
+        """Return the name that a file may have now.
+
+        On another file system the inode is another file's, so a name there does not count.
+        """
         device = self._device(old) if names else None
         return next((name for name in sorted(names) if device is None or self._device(name) == device), None)
 
     def _device(self, name: str) -> int | None:
-        """The file system of a file's folder, for a file of an overlay may tell another one; None if the folder is gone."""
+        """Return the file system of a file's folder; None if the folder is gone.
+
+        The file itself may tell another one if it is on an overlay.
+        """
         try:
             return os.stat((self._folder / name).parent).st_dev
         except GONE:
@@ -224,7 +233,7 @@ class FolderNames:
         return None if path is None else str(path.relative_to(self._folder))
 
     def _is_gone(self, name: str) -> bool:
-        """True if it is known to be: were the position of one forgotten that comes back, its rows would come twice."""
+        """Return True if the file is known to be gone. If a file were forgotten and came back, its rows would come twice."""
         try:
             os.lstat(self._folder / name)
         except GONE:
@@ -234,7 +243,7 @@ class FolderNames:
         return False
 
     def same(self, name: str, position: int, mark: Mark) -> bool:
-        """OSError if that cannot be known now."""
+        """Return True if the file fits its mark. OSError if that cannot be known now."""
         try:
             with (self._folder / name).open("rb") as file:
                 return mark.fits(file, position)
@@ -256,6 +265,6 @@ def _match(parts: tuple[str, ...], globs: tuple[str, ...]) -> bool:
 
 
 def _doubled(inodes: dict[str, int]) -> dict[str, int]:
-    """Those of several names."""
+    """Return the names, with their inodes, whose inode has several names."""
     times = Counter(inodes.values())
     return {name: inode for name, inode in inodes.items() if times[inode] > 1}

@@ -1,4 +1,4 @@
-"""Which bytes of which files come next: the part of tailing a folder that needs no Spark."""
+"""The plan of the files and bytes to read next: the part of tailing a folder that needs no Spark."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class _Grown:
 
 
 class FolderPlan:
-    """Finds what has been appended to the files of a folder.
+    """A search for what has been appended to the files of a folder.
 
-    Holds only a stat cache, whose turn it is, and which warnings it has logged; durable state is in the positions.
+    It holds only a stat cache, the file whose turn it is, and the warnings it has logged. Durable state is in the positions.
     """
 
     def __init__(self, folder: Path, glob: str, log: SourceLog, quoted: bool = False) -> None:
@@ -36,16 +36,16 @@ class FolderPlan:
         self._names = FolderNames(folder, glob, log, self._told)
         self._verified: dict[str, tuple[int, int, int]] = {}
         self._counted: dict[tuple[str, int, int], int] = {}
-        """Name, inode, position that was read by lines -> the end of a record up to which quotes have been counted for it."""
+        """Name, inode, position that was read by lines -> the end of a record up to which its quotes have been counted."""
         self._first = ""
         """The file whose turn it is when an epoch could not serve all."""
 
     def advance(self, before: Positions, max_bytes: int, glob_before: str | None = None) -> Positions:
         """Move on by complete records, ``max_bytes`` in all, shared among the files that have grown.
 
-        Only a single record that is longer goes beyond, for else it would block for ever. A file that was renamed goes on
-        under its new name, which need not match the glob. A file that has not what was read of it is another file: it is
-        read from its start, and the log says so. ``glob_before``: that of the positions, where a former version had another one.
+        Only a single longer record may go beyond that; otherwise it would block for ever. A file that was renamed goes on under
+        its new name, which need not match the glob. A file without the bytes that were read of it is another file: it is read
+        from its start, and the log says so. ``glob_before`` is the glob of the positions, if a former version had another one.
         """
         found, after = self._names.look(before, glob_before or self._glob)
         for name in before.keys() - after.keys():
@@ -77,7 +77,7 @@ class FolderPlan:
             return False
 
     def _examine(self, name: str, facts: os.stat_result, before: Positions, after: Positions) -> _Grown | None:
-        """The file if it has bytes to read; in ``after`` it begins anew if it is another file than before."""
+        """Return the file if it has bytes to read. In ``after`` it begins anew if it is another file than before."""
         position, text = after.get(name, (0, ""))
         mark = Mark.parse(text) if text else self._new_mark(name, facts.st_ino, before)
         seen = (facts.st_ino, facts.st_mtime_ns, facts.st_size)
@@ -111,12 +111,12 @@ class FolderPlan:
         return _Grown(name, position, facts.st_size, mark, facts.st_ino) if facts.st_size > position else None
 
     def _new_mark(self, name: str, inode: int, before: Positions) -> Mark:
-        """The mark of a file of which nothing has been read: told apart from all that had its name or its inode."""
+        """Return the mark of an unread file, distinct from all files that had its name or its inode."""
         others = [Mark.parse(text) for other, (_, text) in before.items() if other == name or Mark.parse(text).inode == inode]
         return Mark(generation=1 + max((mark.generation for mark in others), default=-1), inode=inode)
 
     def _next_end(self, file: _Grown, wanted: int) -> tuple[int, Mark]:
-        """How far the file is read next, and its mark then."""
+        """Return the position up to which the file is read next, and its mark there."""
         try:
             with (self._folder / file.name).open("rb") as opened:
                 end = self._end(opened, file, min(file.size, wanted))
@@ -130,7 +130,10 @@ class FolderPlan:
         return file.position, file.mark  # the next look says what has become of it
 
     def _end(self, opened: BinaryIO, file: _Grown, wanted: int) -> int:
-        """The end of the last complete record; that of one begun by lines alone, so that what follows is cut rightly."""
+        """Return the end of the last complete record.
+
+        If the record was begun by lines alone, return its own end, so that what follows is cut rightly.
+        """
         if not self._quoted:
             return last_line_end(opened, file.position, wanted, file.size)
         if not file.mark.quoted:
@@ -148,7 +151,7 @@ class FolderPlan:
         return last_record_end(opened, file.position, wanted, file.size)
 
     def _tell_copy(self, name: str, size: int, before: Positions) -> None:
-        """A new file may be a copy of one that has been read: nobody can know, so it is read, and told."""
+        """Warn that a new file may be a copy of one that has been read. Nobody can know, so it is read."""
         for other, (position, text) in before.items():
             mark = Mark.parse(text)
             if mark.length == EDGE_BYTES and mark.tail and position <= size and self._may_be_copy(name, position, mark):
@@ -164,7 +167,7 @@ def _has(positions: Positions, mark: Mark) -> bool:
 
 
 def even_shares(pending: dict[str, int], total: int) -> dict[str, int]:
-    """Divide ``total`` bytes evenly, what small files leave going to the larger ones; at least one byte each."""
+    """Divide ``total`` bytes evenly; the shares that small files leave go to the larger ones. Each gets at least one byte."""
     shares: dict[str, int] = {}
     left = total
     for index, (name, size) in enumerate(sorted(pending.items(), key=lambda item: item[1])):

@@ -1,4 +1,4 @@
-"""Where records of CSV text end: at a newline, or, if fields may have newlines in quotes, at one outside of them."""
+"""The ends of records in CSV text: a newline, or, if fields may have newlines in quotes, a newline outside of quotes."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from typing import BinaryIO
 
 SCAN_BYTES = 64 * 1024
 LONGEST_QUOTED = 1024 * 1024
-"""A quoted field that is longer than this many bytes was never closed: the record then ends with its first line."""
+"""The most bytes of a quoted field. A longer one was never closed, and its record ends with its first line."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def last_line_end(file: BinaryIO, start: int, wanted: int, size: int) -> int:
-    """The end of the last complete line up to ``wanted``; of the first one if that is longer; ``start`` if none is complete."""
+    """Return the end of the last complete line up to ``wanted``, or of the first if that is longer.
+
+    ``start`` if no line is complete.
+    """
     upper = wanted
     while upper > start:
         lower = max(start, upper - SCAN_BYTES)
@@ -35,7 +38,10 @@ def last_line_end(file: BinaryIO, start: int, wanted: int, size: int) -> int:
 
 
 def last_record_end(file: BinaryIO, start: int, wanted: int, size: int) -> int:
-    """The same where a newline in quotes ends no record."""
+    """Return the end of the last complete record up to ``wanted``, where a newline in quotes ends no record.
+
+    A longer first record, and a missing one, are treated as by :func:`last_line_end`.
+    """
     file.seek(start)
     data = file.read(wanted - start)
     while True:
@@ -52,7 +58,10 @@ def last_record_end(file: BinaryIO, start: int, wanted: int, size: int) -> int:
 
 
 def record_end_from(file: BinaryIO, start: int, position: int, size: int) -> int:
-    """The first end of a record from ``position`` on, counted from the one at ``start``; the last before it if none is there."""
+    """Return the first end of a record from ``position`` on, counted from the one at ``start``.
+
+    If none is there, return the last end before it.
+    """
     while start < position:
         end = last_record_end(file, start, min(position, start + LONGEST_QUOTED), size)
         if end == start:
@@ -62,13 +71,13 @@ def record_end_from(file: BinaryIO, start: int, position: int, size: int) -> int
 
 
 def ends_record(file: BinaryIO, position: int) -> bool:
-    """False if no record can end there."""
+    """Return False if no record can end there."""
     file.seek(position - 1)
     return file.read(1) == b"\n"
 
 
 def lines(data: bytes) -> Iterator[bytes]:
-    """The complete lines, each with its newline."""
+    """Yield the complete lines, each with its newline."""
     at = 0
     while (found := data.find(b"\n", at)) >= 0:
         yield data[at : found + 1]
@@ -76,7 +85,7 @@ def lines(data: bytes) -> Iterator[bytes]:
 
 
 def quoted_records(data: bytes, whole: bool = True) -> Iterator[bytes]:
-    """The complete records, each with its last newline, of data that begins with a record; ``whole``: and ends with one."""
+    """Yield the complete records, each with its last newline, of data that begins with a record; ``whole``: and ends with one."""
     at = 0
     while at < len(data):
         end = _record_end(data, at, whole)
@@ -87,7 +96,7 @@ def quoted_records(data: bytes, whole: bool = True) -> Iterator[bytes]:
 
 
 def _record_end(data: bytes, start: int, whole: bool) -> int | None:
-    """Where the record that begins at ``start`` ends: at the first newline with an even number of quotes before it."""
+    """Return the end of the record that begins at ``start``: the first newline with an even number of quotes before it."""
     first = data.find(b"\n", start) + 1
     end, quotes = first, 0
     at = start

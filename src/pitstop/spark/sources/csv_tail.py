@@ -1,6 +1,6 @@
 """Lines appended to the files of a folder. Offset: ``{"files": {name: [position, mark]}, "glob": glob}``.
 
-Former releases did not write the glob: that of their files is taken to be the present one.
+Former releases did not write the glob. For their offsets it is taken to be the present one.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class CsvTailReader(DataSourceStreamReader):
         return self._options.agreed(start, lambda: self._advance(start, self._options.limited(self._max_bytes)))
 
     def everything(self, start: Offset) -> Offset:
-        """The offset after all complete lines that are there now."""
+        """Return the offset after all complete lines that are there now."""
         return self._advance(start, sys.maxsize)
 
     def _advance(self, start: Offset, max_bytes: int) -> Offset:
@@ -66,7 +66,10 @@ class CsvTailReader(DataSourceStreamReader):
         return start if after == before else {"files": {name: list(pair) for name, pair in after.items()}, "glob": self._glob}
 
     def _known(self, start: Offset) -> Positions:
-        """The positions of an offset. In one of a former release they are taken for ends of such records as are read now."""
+        """Return the positions of an offset.
+
+        In an offset of a former release they are taken for ends of records as they are read now.
+        """
         found = _positions(start)
         if "glob" in start or not self._quoted:
             return found
@@ -105,7 +108,7 @@ class CsvTailReader(DataSourceStreamReader):
             yield _batch(values, span.file, positions)
 
     def _bytes(self, span: Span) -> bytes:
-        """What the span holds; if it is gone since the epoch was planned that is told, for it cannot be had again."""
+        """Return the bytes of the span. Warn if they are gone since the epoch was planned, because they cannot be had again."""
         try:
             file = open_marked(self._folder, span, self._glob)
             if file is not None:
@@ -140,7 +143,7 @@ def _batch(values: list[str], file: str, positions: list[int]) -> pa.RecordBatch
 
 
 def _shown(file: str) -> str:
-    """Its name as text: that of a file may be of any bytes."""
+    """Return the name of a file as text; it may consist of any bytes."""
     return os.fsencode(file).decode("utf-8", errors="replace")
 
 
@@ -162,7 +165,7 @@ class CsvTailSource(DataSource):
 
 
 def _resolved(source: Source) -> dict[str, str]:
-    """Its folder as this process has it: its readers may be processes with other folders of their own."""
+    """Return the source's folder as an absolute path of this process: its readers may be processes with other working folders."""
     return {"path": local_path(source.options["path"], "What csv_tail reads")}
 
 

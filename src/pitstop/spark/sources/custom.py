@@ -1,4 +1,4 @@
-"""A user's own data source, whose class comes with the pipeline."""
+"""A user-defined data source, whose class comes with the pipeline."""
 
 from __future__ import annotations
 

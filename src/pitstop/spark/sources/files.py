@@ -24,15 +24,15 @@ from pitstop.spark.sources import SourceKind
 
 _WILD = set("*?[{\\")
 _GLOB = set("*?[]{}\\")
-"""What Hadoop takes for a part of a pattern, unless a backslash stands before it."""
+"""The characters that Hadoop takes for a part of a pattern, unless a backslash stands before them."""
 _URL = re.compile("(?:([^:/]+):)?(//[^/]*)?(.*)", re.DOTALL)
 """Scheme, authority and path, as Hadoop tells them apart."""
 _PLAIN = "!$&'()*+,;:=@/"
-"""What Java leaves as it is in a URL's path, beside letters, digits and what Python never quotes."""
+"""The characters that Java leaves as they are in a URL's path, beside letters, digits and those that Python never quotes."""
 _UNSEEN = ("Cc", "Zl", "Zp", "Zs")
 _AGAIN = "__again"
 LIMITS = ("maxfilespertrigger", "maxbytespertrigger")
-"""Options of Spark's reader, in lower case: what an epoch reads at most."""
+"""The options of Spark's reader, in lower case, that limit what an epoch reads."""
 
 
 def _stream(spark: SparkSession, source: Source, told: dict[str, str]) -> DataFrame:
@@ -44,9 +44,9 @@ def _batch(spark: SparkSession, source: Source, told: dict[str, str]) -> DataFra
 
 
 def _opened(spark: SparkSession, reader: Any, source: Source) -> DataFrame:
-    """The rows; those of text with CORRUPT and PLACE beside them, for lowering tells rows that did not parse apart.
+    """Return the rows; rows of text have CORRUPT and PLACE beside them, by which lowering recognizes rows that did not parse.
 
-    ``reader`` is Spark's for tables, or that for streams: they have no type in common.
+    ``reader`` is Spark's reader for tables, or the one for streams: they have no type in common.
     """
     path, form, options = _parts(source)
     scheme = scheme_of(path)
@@ -81,7 +81,7 @@ def _with_place(rows: DataFrame) -> DataFrame:
 
 
 def _read_again(rows: DataFrame, form: str, schema: StructType, options: dict[str, str]) -> DataFrame:
-    """The rows, with those that parse only where an empty text in quotes is null."""
+    """Return the rows, including those that parse only where an empty text in quotes is null."""
     lenient = lenient_options(form, schema, options)
     if lenient is None:
         return rows
@@ -102,13 +102,13 @@ def _field(name: str) -> Column:
 
 
 def _parts(source: Source) -> tuple[str, str, dict[str, str]]:
-    """Folder, format, and what Spark's reader is told."""
+    """Return the folder, the format, and the options of Spark's reader."""
     options = dict(source.options)
     return literal_path(options.pop("path")), options.pop("format"), options
 
 
 def folder_url(source: Source) -> str:
-    """The folder below which all that the source reads is, as Spark names it: ``file:///data/``."""
+    """Return the folder below which the source reads all its files, as Spark names it: ``file:///data/``."""
     named = str(dict(source.options)["path"])
     local, wild = _of_this_machine(named), _WILD
     if local is None:
@@ -124,7 +124,7 @@ def folder_url(source: Source) -> str:
 
 
 def literal_path(named: str) -> str:
-    """The path as Spark is told it: where there is a file or folder of just that name, that one and no pattern."""
+    """Return the path for Spark. If a file or folder has exactly that name, it means that one and no pattern."""
     path = _of_this_machine(named)
     if path is None:
         return named
@@ -132,12 +132,12 @@ def literal_path(named: str) -> str:
 
 
 def _of_this_machine(named: str) -> str | None:
-    """Its absolute path here; None for a URL of another file system."""
+    """Return the absolute path on this machine; None for a URL of another file system."""
     return local_path(named, "Files") if scheme_of(named) in (None, "file") else None
 
 
 def quoted(url: str) -> str:
-    """A URL whose path is not quoted yet, as Java writes it: by such texts Spark tells files apart."""
+    """Return an unquoted URL with its path quoted as Java does it: Spark tells files apart by such texts."""
     return "".join(quote(c, _PLAIN) if c.isascii() or unicodedata.category(c) in _UNSEEN else c for c in url)
 
 
@@ -150,7 +150,10 @@ def _has_limit(source: Source) -> bool:
 
 
 def _concern(spark: SparkSession, source: Source) -> str | None:
-    """A stream of a pattern begins without a file. Spark itself tells of a folder without one that is not there."""
+    """Return a concern if a stream of a pattern begins without a file.
+
+    Spark itself reports a missing folder without a pattern.
+    """
     path = literal_path(source.options["path"])
     if source.bounded or not set(path) & _WILD or matches(spark, path):
         return None

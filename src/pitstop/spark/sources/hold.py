@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 
 
 class HoldReader(DataSourceStreamReader):
-    """Never has a row."""
+    """A reader that never has a row."""
 
     def initialOffset(self) -> dict[str, int]:
         return {"held": 0}
@@ -27,7 +27,7 @@ class HoldReader(DataSourceStreamReader):
 
 
 class HoldSource(DataSource):
-    """Option ``schema``: that of the source it stands in for, as JSON."""
+    """Option ``schema``: the schema of the source it stands in for, as JSON."""
 
     @classmethod
     def name(cls) -> str:

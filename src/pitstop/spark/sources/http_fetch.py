@@ -1,4 +1,4 @@
-"""One HTTP request for the objects after a sequence number; whatever is wrong with its answer becomes a PollError."""
+"""One HTTP request for the objects after a sequence number. Any fault of its answer becomes a PollError."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Row = tuple[int, str]
 """(sequence, JSON text of the object)."""
 
 MOST_BYTES = 64 << 20
-"""The largest answer, unpacked: what is made of it takes several times as much memory."""
+"""The largest answer, unpacked, in bytes. Its objects take several times as much memory."""
 _MARK = secrets.token_urlsafe(9)
-"""What no server can know, and so none has in its answers."""
+"""A text that no server can know, so that no answer has it."""
 _LONGEST = 2**63 - 1
 _LOOKS = 3
-"""So many looks must agree that a server has begun anew: one that is just starting may have its objects a moment later."""
+"""The number of looks that must agree that a server has begun anew: one that just starts may have its objects a moment later."""
 _SELDOM = 32
-"""A source that has nothing new looks at least at every so many empty answers whether the server has begun anew."""
+"""The most empty answers in a row after which a source without news checks again if the server has begun anew."""
 
 
 class PollError(Exception):
@@ -36,13 +36,13 @@ class PollError(Exception):
 
 
 class BegunAnewError(Exception):
-    """The server's sequence has started again: it has objects, and none so high as what was read before."""
+    """The server's sequence has started again: it has objects, and none of them reaches the number that was read before."""
 
 
 class Fetcher:
-    """Asks ``GET url?since=N&limit=M``. Safe to use from several threads, of which one asks at a time.
+    """A client that asks ``GET url?since=N&limit=M``. Safe to use from several threads, of which one asks at a time.
 
-    ``beginning`` is the number after which the source was to begin; ``warn`` is told what is odd in an answer.
+    ``beginning`` is the number after which the source was to begin; ``warn`` gets what is odd in an answer.
     """
 
     def __init__(self, url: str, limit: int, field: str, timeout: float, beginning: int, warn: Callable[[str], None]) -> None:
@@ -55,10 +55,10 @@ class Fetcher:
         self.shown_url = shown(url)
 
     def fetch(self, since: int) -> list[Row]:
-        """Objects after ``since``, in order of their sequence. PollError for whatever is wrong; BegunAnewError; SourceFaultError
-        for an answer that is too large, which it would be each time.
+        """Return the objects after ``since``, in order of their sequence.
 
-        Equal objects come once. Different ones with the same number come all, with a warning.
+        PollError for any fault; BegunAnewError; SourceFaultError for an answer that is too large, as it would be each time. Equal
+        objects come once. Different ones with the same number all come, with a warning.
         """
         found = self._rows(since)
         rows = [row for row in sorted(dict.fromkeys(found), key=lambda row: row[0]) if row[0] > since]
@@ -75,7 +75,7 @@ class Fetcher:
         return []
 
     def start(self, since: int) -> Future[list[Row]]:
-        """The same in a thread of its own, so that a slow server holds up nobody else."""
+        """Start a fetch in a thread of its own, so that a slow server holds up nobody else."""
         future: Future[list[Row]] = Future()
 
         def work() -> None:
@@ -88,7 +88,7 @@ class Fetcher:
         return future
 
     def close(self) -> None:
-        """A request under way ends by its timeout, in a thread that nobody waits for."""
+        """Let a request that is under way end by its timeout, in a thread that nobody waits for."""
         if self._loop.is_closed() or not self._turn.acquire(blocking=False):
             return
         with contextlib.closing(self._loop):
@@ -96,7 +96,10 @@ class Fetcher:
         self._turn.release()
 
     def _rows(self, since: int) -> list[Row]:
-        """What the server answers, in its order. What has no number in an answer where others have one takes its neighbour's."""
+        """Return the objects of the server's answer, in its order.
+
+        An object without a number takes its neighbour's if others have one.
+        """
         found = self._objects(self._get(since))
         known = [number for number, _ in found if number is not None]
         self._tell_doubled([(number, text) for number, text in found if number is not None], since)
@@ -115,7 +118,10 @@ class Fetcher:
         return rows
 
     def _ends_before(self, since: int, found: list[Row]) -> bool:
-        """True if the server has objects, and none from ``since`` on; ``found`` is its answer to what comes after that."""
+        """Return True if the server has objects, but none from ``since`` on.
+
+        ``found`` is its answer to a request for the objects after ``since``.
+        """
         if found:  # it gives what was not asked for
             highest = max(number for number, _ in found)
             if highest < since and len(found) >= self._limit:
@@ -147,7 +153,7 @@ class Fetcher:
         return body
 
     def _objects(self, body: bytes) -> list[tuple[int | None, str]]:
-        """The number of each object, if it has one, and its text."""
+        """Return the number of each object, if it has one, and its text."""
         try:
             found = json.loads(body, parse_float=_marked)
             if not isinstance(found, list):
@@ -162,7 +168,7 @@ class Fetcher:
 
 
 def now_and_then(time: int, seldom: int) -> bool:
-    """True at the first time, then ever more seldom, but at every ``seldom``-th at least."""
+    """Return True the first time, then ever more seldom, but every ``seldom``-th time at least."""
     return time & (time - 1) == 0 or time % seldom == 0
 
 
@@ -183,7 +189,7 @@ def _text(item: Any) -> str:
 
 
 def shown(url: str) -> str:
-    """The URL as a log may show it: without user, password and query, for these hold secrets."""
+    """Return the URL as a log may show it: without user, password and query, because they hold secrets."""
     try:
         return str(httpx2.URL(url).copy_with(username=None, password=None, query=None, fragment=None))
     except httpx2.InvalidURL:

@@ -26,13 +26,13 @@ from pitstop.spark.sources.shared import SMALL_ROWS, Offset, SourceOptions
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 SHORT_SECONDS = 30.0
-"""How long a batch goes on with a server whose answers are short, and have something new each time."""
+"""The longest that a batch goes on with a server whose answers are short, and have something new each time."""
 POLL_BUDGET = 1.0
-"""Seconds that one look for new data may take: other sources of the query are waiting."""
+"""The seconds that one look for new data may take: other sources of the query are waiting."""
 _SELDOM = 8
-"""Of the long answers of a server that seems to have no more, at least every so many are followed by a request at once."""
+"""The most long answers of a server that seems to have no more until one of them is followed by a request at once."""
 _FADING = 0.9
-"""What is left of the longest answer with each interval: answers may become shorter for good."""
+"""The factor by which the longest answer fades with each interval, because answers may become shorter for good."""
 _UNPICKLED = ("_fetcher", "_buffer", "_pending")
 
 
@@ -56,15 +56,15 @@ class HttpPollReader(DataSourceStreamReader):
         self._fetcher = Fetcher(options.text("url"), self._limit, field, timeout, self._since, self._log.warning)
         self._buffer: list[Row] = []
         self._whole_from: int | None = None
-        """The buffer holds all objects after this sequence, up to its last one."""
+        """The sequence number after which the buffer holds all objects, up to its last one."""
         self._pending: Future[list[Row]] | None = None
         self._generation = 0
-        """That of the buffer."""
+        """The generation of the buffer."""
         self._begun_anew = False
         self._longest = 0.0
-        """The most objects of an answer, of late."""
+        """The most objects of a recent answer."""
         self._long = 0
-        """How many long answers there were since more was found by asking at once."""
+        """The number of long answers since a request at once found more."""
         self._asked_at_once = False
         self._next_poll = 0.0
         self._pause = FIRST_PAUSE
@@ -104,7 +104,7 @@ class HttpPollReader(DataSourceStreamReader):
     def _poll(self, since: int, deadline: float) -> bool:
         """Take the answer of the request under way, or of a new one, if it comes in time.
 
-        False to look again later: no answer in time, a fault, or an answer after which there is no more now.
+        Return False to look again later: no answer in time, a fault, or an answer after which there is no more now.
         """
         if self._pending is None:
             self._pending = self._fetcher.start(since)
@@ -133,11 +133,11 @@ class HttpPollReader(DataSourceStreamReader):
         return more
 
     def _has_more(self, count: int) -> bool:
-        """True if the server is to be asked at once for more than the so many objects that it has given.
+        """Return True if the server must be asked at once for more than the ``count`` objects that it has given.
 
-        A server may bound its answers below what it is asked for, so a long one may be part of a history, or all that has come
-        in an interval. Only the next one tells. While it tells that there is no more, it is asked for ever more seldom: a source
-        that keeps up is to ask once an interval.
+        A server may bound its answers below what it is asked for, so a long answer may be part of a history, or all that has come
+        in an interval. Only the next one tells. While it tells that there is no more, the server is asked for ever more seldom: a
+        source that keeps up asks once an interval.
         """
         if count > 2 * self._longest or (self._asked_at_once and count):
             self._long = 0
@@ -148,16 +148,18 @@ class HttpPollReader(DataSourceStreamReader):
         return self._asked_at_once
 
     def _is_short(self, count: int, longest: float) -> bool:
-        """How much is short is seen by the longest answer: where a server bounds the bytes of one, those of a long history differ
-        in their lengths, but not by far. A single object is always short: so a server without a history gives what is new.
+        """Return True if an answer of ``count`` objects is short compared with the longest answer.
+
+        Where a server bounds the bytes of an answer, the answers of a long history differ in length, but not by far. A single
+        object is always short, so a server without a history gives what is new.
         """
         return count < min(self._limit, max(longest / 2, 2))
 
     def everything(self, start: Offset) -> Offset:
-        """The offset after all that the server has now; asks until it answers.
+        """Return the offset after all that the server has now; ask until it answers.
 
-        A short answer is not the end: a server may give less than it is asked for, or what was read before once more. Nor are
-        short ones gone on with for ever: another server has something new each time.
+        A short answer is not the end: a server may give less than it is asked for, or repeat what was read before. But short
+        answers do not go on for ever either, because another server has something new each time.
         """
         since, longest, short_since = int(start["sequence"]), 0, None
         self._go_to(start)
@@ -207,7 +209,7 @@ class HttpPollReader(DataSourceStreamReader):
             yield pa.RecordBatch.from_arrays(columns, names=["value", "sequence"])
 
     def _fetch_again(self, first: int, last: int) -> list[Row]:
-        """The rows of an epoch that another process, or an earlier run, has seen: fetched until they are whole."""
+        """Return the rows of an epoch that another process, or an earlier run, has seen: fetch them until they are whole."""
         self._log.info(f"fetching {first + 1} to {last} again")
         rows: list[Row] = []
         while (newest := rows[-1][0] if rows else first) < last:
@@ -259,7 +261,7 @@ class HttpPollReader(DataSourceStreamReader):
         return self._buffer[-1][0] if self._buffer else since
 
     def _go_to(self, start: Offset) -> None:
-        """Forget what comes before this offset, and all that is of another generation."""
+        """Forget what comes before this offset, and everything of another generation."""
         if _generation(start) != self._generation:
             self._generation, self._begun_anew = _generation(start), False
             self._buffer, self._whole_from, self._pending = [], None, None

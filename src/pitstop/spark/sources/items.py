@@ -44,7 +44,7 @@ class ItemsReader(DataSourceStreamReader):
         return self._options.agreed(start, lambda: self._advance(start))
 
     def everything(self, start: Offset) -> Offset:
-        """The offset after the last row."""
+        """Return the offset after the last row."""
         return {"count": len(self._rows)}
 
     def _advance(self, start: Offset) -> Offset:

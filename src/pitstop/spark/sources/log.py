@@ -1,4 +1,4 @@
-"""Log lines of sources: a source runs in a process of its own, whose standard error is the job's log."""
+"""Log lines of sources. A source runs in a process of its own, whose standard error is the job's log."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pitstop.kit.logs import FACTS, follow_levels, show
 
 
 class SourceLog:
-    """Writes JSON lines that name the source's kind and stage, as far as the levels of the run want them."""
+    """A log that writes JSON lines with the source's kind and stage, as far as the levels of the run want them."""
 
     def __init__(self, kind: str, stage: str) -> None:
         self._name, self._more = f"pitstop.source.{kind}", {FACTS: {"stage": stage}}

@@ -1,4 +1,4 @@
-"""How readers of maps ask a store that may be away for a while."""
+"""Access of map readers to a store that may be away for a while."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from pitstop.spark.sources.shared import SourceOptions
 
 T = TypeVar("T")
 AWAY_SECONDS = 1.0
-"""How often a store that is away is asked."""
+"""The interval at which a store that is away is asked, in seconds."""
 LONGEST_WAIT = 600.0
-"""So many seconds a reader waits within an epoch. Then the run ends, and another one is started once the store is back."""
+"""The longest that a reader waits within an epoch, in seconds. Then the run ends, and another starts once the store is back."""
 
 
 @functools.cache
 def open_store(factory: str, url: str) -> MapStore:
-    """The store that ``module:function`` opens at a URL; one a process, for tasks come and go quickly."""
+    """Return the store that ``module:function`` opens at a URL; one for each process, because tasks come and go quickly."""
     module, _, function = factory.partition(":")
     store: MapStore = getattr(importlib.import_module(module), function)(url)
     return store
 
 
 class MapAccess:
-    """Asks the store of a run's maps. That it is away is logged once, and that it is back."""
+    """Access to the store of a run's maps. It logs once that the store is away, and once that it is back."""
 
     def __init__(self, factory: str, url: str, log: SourceLog) -> None:
         self._factory, self._url, self._log = factory, url, log
         self._away: str | None = None
-        """What is wrong with the store, if it was away when it was asked last."""
+        """The store's error, if it was away when it was asked last."""
         self._ask_at = 0.0
 
     @classmethod
@@ -46,7 +46,7 @@ class MapAccess:
         return MapAccess, (self._factory, self._url, self._log)
 
     def now(self, question: Callable[[MapStore], T]) -> T:
-        """The answer; StoreError while the store is away, which is not asked again within a moment."""
+        """Return the answer; StoreError while the store is away, which is then not asked again for a moment."""
         if self._away is not None and time.monotonic() < self._ask_at:
             raise StoreError(self._away)
         try:
@@ -62,7 +62,7 @@ class MapAccess:
         return answer
 
     def patiently(self, question: Callable[[MapStore], T]) -> T:
-        """The answer, once the store is there. StoreError if that takes too long."""
+        """Return the answer once the store is there. StoreError if that takes too long."""
         until = time.monotonic() + LONGEST_WAIT
         while True:
             try:

@@ -22,9 +22,9 @@ from pitstop.spark.sources.shared import SMALL_ROWS, Offset, SourceOptions
 
 PAGE = 20_000
 UNDECIDED: Offset = {"incarnation": "", "sequence": -1}
-"""Where the stream begins is decided, once for all readers of the stage, by the first look at the map."""
+"""The offset before the first look at the map, which decides where the stream begins, once for all readers of the stage."""
 WAITING: Offset = {"incarnation": "", "sequence": 0}
-"""There was no such map at the first look: all events of one that appears later are read."""
+"""The offset if there was no such map at the first look: all events of one that appears later are read."""
 
 
 class Events(InputPartition):
@@ -54,7 +54,7 @@ class MapJournalReader(DataSourceStreamReader):
         return self._options.agreed(start, lambda: self._advance(start, self._options.limited(self._max_events)))
 
     def everything(self, start: Offset) -> Offset:
-        """The offset after all events that are there now."""
+        """Return the offset after all events that are there now."""
         bounds = self._bounds()
         return dict(WAITING) if bounds is None else {"incarnation": bounds.incarnation, "sequence": bounds.newest}
 
@@ -89,7 +89,7 @@ class MapJournalReader(DataSourceStreamReader):
         return [Events(incarnation, self._after(start, incarnation, oldest), last)]
 
     def _after(self, start: Offset, incarnation: str, oldest: int) -> int:
-        """The last event that need not be read. A stream that begins now has no claim on what was dropped before."""
+        """Return the last event that need not be read. A stream that begins now has no claim on what was dropped before."""
         if start == UNDECIDED:
             return oldest - 1
         return int(start["sequence"]) if start["incarnation"] == incarnation else 0

@@ -21,16 +21,17 @@ MILLION = 1_000_000
 
 
 class Range(InputPartition):
-    """Numbers ``start`` to ``end - 1``; ``anchor_us`` is when 0 was due, at ``rate`` a second."""
+    """Numbers ``start`` to ``end - 1``; ``anchor_us`` is the time at which 0 was due, at ``rate`` a second."""
 
     def __init__(self, start: int, end: int, anchor_us: int, rate: int) -> None:
         self.start, self.end, self.anchor_us, self.rate = start, end, anchor_us, rate
 
 
 class RateReader(DataSourceStreamReader):
-    """Offset: ``{"next": n, "anchor_us": t, "rate": r}``: the next number; when 0 was due, in microseconds; how many a second.
+    """Offset: ``{"next": n, "anchor_us": t, "rate": r}``.
 
-    The anchor is 0 until the first look, which decides it for all readers of the stage.
+    They are the next number, the time at which 0 was due in microseconds, and the numbers a second. The anchor is 0 until the
+    first look, which decides it for all readers of the stage.
     """
 
     def __init__(self, options: SourceOptions) -> None:
@@ -76,7 +77,7 @@ class RateReader(DataSourceStreamReader):
 
 
 def due_us(number: Any, rate: int) -> Any:
-    """Microseconds from number 0 to ``number`` (an int, or an array of them)."""
+    """Return the microseconds from number 0 to ``number`` (an int, or an array of them)."""
     return number // rate * MILLION + number % rate * MILLION // rate
 
 

@@ -1,9 +1,9 @@
-"""What all our sources share: options, and agreement between several readers of one source.
+"""The common parts of all our sources: options, and agreement between several readers of one source.
 
-Spark opens a source anew for every branch of a query that reads it. So that all branches see the same rows in
-the same epoch, the readers of one stage agree on where each epoch ends, in a file: who comes first decides, and
-a later one who starts at the same offset takes that decision. Offsets of another source mean something else, so a version
-of the job whose stage reads another one has another file.
+Spark opens a source anew for every branch of a query that reads it. So that all branches see the same rows in the same epoch, the
+readers of one stage agree in a file on where each epoch ends. The first reader decides, and a later one that starts at the same
+offset takes that decision. Offsets of another source mean something else, so a version of the job whose stage reads another
+source has another file.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from pitstop.spark.sources.log import SourceLog
 
 Offset = dict[str, Any]
 SMALL_ROWS, SMALL_BYTES = 5_000, 512 << 10
-"""An epoch of no more than these is read at once, where it is planned."""
+"""The most rows, and bytes, of an epoch that is read at once, where it is planned."""
 GATE = "gate"
 GATE_SECONDS = 1800.0
 OF_THE_RUN = frozenset({"job", "stage", "store", "storeFactory", "admission", "agreements", GATE, "startOffset"})
-"""What readers are told of the run that they are of. All other options say what is read."""
+"""The options that tell readers about their run. All other options say what is read."""
 _STEP = 0.01
 
 
 def reached(gate: Path) -> Path:
-    """The file that says that a source waits at the gate."""
+    """Return the file that says that a source waits at the gate."""
     return gate.with_name(f"{gate.name}.reached")
 
 
@@ -63,12 +63,12 @@ class SourceOptions:
         self.log = SourceLog(kind, self.stage)
         self.agreement = Agreement(Path(options["agreements"]), self.stage, self._source()) if "agreements" in options else None
         self.limited = Throttle(options.get("admission")).limited
-        """How much of a usual amount the next epoch may bring."""
+        """Limits a usual amount to the amount that the next epoch may bring."""
         if GATE in options:
             _wait_at(Path(options[GATE]))
 
     def _source(self) -> dict[str, str]:
-        """What is read. Names in lower case, as Spark has them."""
+        """Return the options that say what is read, with names in lower case, as Spark has them."""
         of_the_run = {name.lower() for name in OF_THE_RUN}
         named = {name.lower(): str(value) for name, value in self._options.items()}
         return {name: value for name, value in named.items() if name not in of_the_run}
@@ -87,7 +87,10 @@ class SourceOptions:
             raise UsageError(f"Source '{self.stage}': option {name} is {value!r}; it must be a whole number.") from None
 
     def start_offset(self, default: Offset) -> Offset:
-        """Where a query without a checkpoint begins: at ``startOffset`` if given. UsageError if that is no offset."""
+        """Return the place where a query without a checkpoint begins: ``startOffset`` if given.
+
+        UsageError if that is no offset.
+        """
         text = self._options.get("startOffset")
         if text is None:
             return default
@@ -100,7 +103,7 @@ class SourceOptions:
         return offset
 
     def agreed(self, start: Offset, decide: Callable[[], Offset]) -> Offset:
-        """Where the epoch from ``start`` ends: as another reader of the stage has decided, or as ``decide()`` says."""
+        """Return the end of the epoch from ``start``: as another reader of the stage has decided, or as ``decide()`` says."""
         return decide() if self.agreement is None else self.agreement.end_of(start, decide)
 
 
@@ -128,7 +131,7 @@ class Agreement:
 
 
 def _decision(text: str) -> dict[str, Any]:
-    """The recorded decision; none if its writer was killed while it wrote, for then nobody has acted on it."""
+    """Return the recorded decision; none if its writer was killed while it wrote, because then nobody has acted on it."""
     try:
         return dict(json.loads(text))
     except ValueError:

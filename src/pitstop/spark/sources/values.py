@@ -1,4 +1,4 @@
-"""Values of JSON as values of a schema's types, and back: how fixed rows travel to the workers as text."""
+"""Values of JSON as values of a schema's types, and back: the form in which fixed rows travel to the workers as text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from pitstop.spark.internals.arrow import arrow_schema
 
 
 def rows_text(rows: Sequence[Any]) -> str:
-    """The rows (lists, or objects by column name) as the JSON text that :func:`record_batch` reads.
+    """Return the rows (lists, or objects by column name) as the JSON text that :func:`record_batch` reads.
 
     Times become ISO text, decimals text, bytes base64.
     """
@@ -35,10 +35,10 @@ def rows_text(rows: Sequence[Any]) -> str:
 
 
 def record_batch(rows: Sequence[Any], schema: StructType, stage: str, first: int = 0) -> pa.RecordBatch:
-    """Rows of JSON values as one Arrow batch of the schema. UsageError names the row and column that do not fit.
+    """Return rows of JSON values as one Arrow batch of the schema. UsageError names the row and column that do not fit.
 
-    A timestamp is ISO text (without offset: UTC) or seconds since the epoch; a struct an object or a list in its
-    order; a map an object; bytes are base64.
+    A timestamp is ISO text (without offset: UTC) or seconds since the epoch. A struct is an object, or a list in its order. A map
+    is an object. Bytes are base64.
     """
     arrow = arrow_schema(schema)
     listed = [_listed(row, schema, stage, first + number) for number, row in enumerate(rows)]

@@ -1,8 +1,8 @@
-"""A query that is started before its checkpoint is there: what takes seconds is done, and its last source waits at a gate.
+"""A query that starts before its checkpoint is there: the slow steps are done, and its last source waits at a gate.
 
-Spark makes a query's sources, each a Python process, before it looks where the checkpoint's logs end. The last source is told
-not to be ready before the gate, a file, is there. So the checkpoint is laid into the waiting query's folder, and the gate
-opened. tests/spark/test_rehearsal.py shows that Spark keeps to that order.
+Spark makes a query's sources, each a Python process, before it looks where the checkpoint's logs end. The last source is told not
+to be ready before the gate, a file, is there. So the checkpoint is laid into the waiting query's folder, and the gate opened.
+tests/spark/test_rehearsal.py shows that Spark keeps to that order.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ def start_gated(
 ) -> GatedQuery | None:
     """Start the job's query as far as it goes without its checkpoint, and return once it waits; None if it cannot wait.
 
-    ``rehearsed`` is the checkpoint that a rehearsal has left; ``claim`` is told the folder of the query's own checkpoint before
-    it is made. EngineError if the query does not come to the gate.
+    ``rehearsed`` is the checkpoint that a rehearsal has left. ``claim`` gets the folder of the query's own checkpoint before it
+    is made. EngineError if the query does not reach the gate.
     """
     if not can_wait_at_gate(job.pipeline, job.plan):
         return None

@@ -1,4 +1,4 @@
-"""What was done for a run of a job before there was one."""
+"""The preparations for a run of a job that were made before the run."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pitstop.spark.starting.gated_query import GatedQuery
 
 @dataclass(frozen=True)
 class HeadStart:
-    """What a rehearsal has left for the run that starts next; nothing, if there was none."""
+    """The results of a rehearsal for the run that starts next; empty if there was none."""
 
     laid_down: Path | None = None
-    """Where the empty checkpoint of the job's structure is kept once it is laid down, for each restore under its plan."""
+    """The folder that keeps the empty checkpoint of the job's structure once it is laid down, for each restore under its plan."""
     gated: GatedQuery | None = None
     """The job's query, which waits for its checkpoint."""
     store: StateStore | None = None
-    """Where the state was in the rehearsal, and so in that query."""
+    """The store of the state in the rehearsal, and so in that query."""

@@ -1,6 +1,6 @@
-"""Start a compiled job once from a snapshot, without its sources and sinks, and forget it.
+"""The rehearsal of a start: a compiled job starts once from a snapshot, without its sources and sinks, and is forgotten.
 
-What a first epoch needs is then at hand in this process: classes, the compiled code of this very plan, workers. And a start
+All that a first epoch needs is then ready in this process: classes, the compiled code of this very plan, workers. And a start
 that cannot succeed has failed before anything depends on it.
 """
 
@@ -67,7 +67,7 @@ def rehearse(job: CompiledJob, environment: Environment, snapshot: Path, folder:
 
 
 def _held(spark: SparkSession, settings: SourceSettings, node: Node) -> DataFrame:
-    """Stands in for a source: a stream with its columns that goes on from any offset and has no rows."""
+    """Return a stand-in for a source: a stream with its columns that goes on from any offset and has no rows."""
     spark.dataSource.register(HoldSource)
     schema = lower_source.read_stream(spark, node, settings).schema
     # The name keeps two held sources of one schema apart: equal relations would become one source.

@@ -1,4 +1,4 @@
-"""Where a run of a job starts: on its own checkpoint, on one made from a snapshot, or with empty state."""
+"""The place where a run of a job starts: on its own checkpoint, on one made from a snapshot, or with empty state."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class StartPoint:
     """The checkpoint that a run goes on with."""
 
     lineage: str
-    """Names the checkpoint; sinks know an epoch by it."""
+    """The name of the checkpoint, by which sinks know an epoch."""
     checkpoint: Path
     report: Report | None = None
-    """How a snapshot was taken over; None if the run resumes its own checkpoint or starts empty."""
+    """The report on how a snapshot was taken over; None if the run resumes its own checkpoint or starts empty."""
 
 
 def start_point(
@@ -45,11 +45,11 @@ def start_point(
     snapshot: Callable[[], Path | None],
     head_start: HeadStart | None = None,
 ) -> StartPoint:
-    """Make ready the checkpoint to run on.
+    """Prepare the checkpoint to run on.
 
-    The job's own, of that ``lineage``, if it has one and its guarantee keeps it; else a new one, from the snapshot in the folder
-    that ``snapshot`` finds, if it finds one: it is not asked otherwise.
-    Raises SnapshotError (the snapshot or the job's own checkpoint is missing, or damaged) or IncompatibleError (does not fit).
+    It is the job's own, of that ``lineage``, if it has one and its guarantee keeps it. Otherwise it is a new one, made from the
+    snapshot in the folder that ``snapshot`` finds, if it finds one; ``snapshot`` is asked only then. Raises SnapshotError (the
+    snapshot or the job's own checkpoint is missing, or damaged) or IncompatibleError (does not fit).
     """
     own = _own_checkpoint(job, environment, data, lineage)
     point = own or _new_checkpoint(job, environment, data, snapshot(), head_start or HeadStart())
@@ -102,7 +102,7 @@ def _new_checkpoint(
 
 
 def _facts(plan: Plan, environment: Environment, point: StartPoint) -> dict[str, object]:
-    """What is noted beside the state: whose it is, and what wrote it."""
+    """Return the facts that are noted beside the state: its owner, and what wrote it."""
     return {
         "job_id": environment.job_id,
         "job_name": environment.job_name,
@@ -114,5 +114,5 @@ def _facts(plan: Plan, environment: Environment, point: StartPoint) -> dict[str,
 
 
 def versions() -> dict[str, str]:
-    """Versions of Pitstop, Spark and Python, recorded beside the state they write."""
+    """Return the versions of Pitstop, Spark and Python, which are recorded beside the state they write."""
     return {"pitstop": __version__, "spark": pyspark.__version__, "python": platform.python_version()}

@@ -1,4 +1,4 @@
-"""Warm a new session up: a small streaming query, so that the first epoch of a real job finds its classes and workers ready."""
+"""The warm-up of a new session: a small streaming query loads the classes and workers that a job's first epoch needs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EPOCH_SECONDS = 60.0
 
 
 def warm_up(spark: SparkSession, checkpoint: Path) -> None:
-    """Run one epoch of a small stateful query over ``checkpoint``, a folder that does not exist; gives up after a minute."""
+    """Run one epoch of a small stateful query over ``checkpoint``, a folder that does not exist; give up after a minute."""
     allow_early_watermarks(spark)
     done = threading.Event()
 

@@ -1,1 +1,1 @@
-"""State as rows: how it is encoded, and what the operators of a checkpoint and the stages of a snapshot hold."""
+"""State as rows: its encoding, and the state that the operators of a checkpoint and the stages of a snapshot hold."""

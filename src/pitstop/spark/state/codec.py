@@ -1,7 +1,7 @@
-"""Turns a key's state into JSON text and back, strictly by its schema.
+"""A key's state as JSON text, encoded and decoded strictly by its schema.
 
-Spark's state for Python functions loses the types of arrays and the case of names, so a key's state is one text. Spark
-reads and writes it with the same schema (key_text.py): a value must be one of its declared type, or Spark would have null.
+Spark's state for Python functions loses the types of arrays and the case of names, so a key's state is one text. Spark reads and
+writes it with the same schema (key_text.py). A value must be one of its declared type, or Spark would have null.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from pyspark.sql.types import (
 )
 
 STATE, LAST = "state", "__last"
-"""Fields of what Spark keeps of a key: its state as JSON text, and its latest event time in ms since the epoch."""
+"""The fields that Spark keeps of a key: its state as JSON text, and its latest event time in ms since the epoch."""
 KEPT = f"{STATE} string, {LAST} bigint"
-"""The same as DDL."""
+"""The fields STATE and LAST as DDL."""
 KEY, VALUE = "key", "value"
-"""Fields of an entry of a map whose keys are no text: JSON names fields by text alone."""
+"""The fields of an entry of a map whose keys are no text: JSON names fields by text alone."""
 
 Convert = Callable[[Any], Any]
 
@@ -53,7 +53,7 @@ _READ_EXACTLY = json.JSONDecoder(parse_float=Decimal).decode
 
 
 class StateCodec:
-    """Values of a state's fields to text and back; None stays None."""
+    """A codec between the values of a state's fields and text; None stays None."""
 
     def __init__(self, stage: str, fields: StructType) -> None:
         self._stage = stage
@@ -62,7 +62,7 @@ class StateCodec:
         self._exact = "decimal" in fields.simpleString()
 
     def encode(self, values: Mapping[str, Any]) -> str:
-        """The fields as one JSON text. TypeError names the field whose value is not of its type."""
+        """Return the fields as one JSON text. TypeError names the field whose value is not of its type."""
         parts = []
         for name, named, convert, write in self._out:
             value = values[name]
@@ -76,9 +76,9 @@ class StateCodec:
         return f"{{{','.join(parts)}}}"
 
     def decode(self, text: str | None) -> dict[str, Any]:
-        """Field -> its value, None where the text has none; all None without a text.
+        """Return field -> its value, None where the text has none; all None without a text.
 
-        ValueError names the field that the text holds in a form that is not its type's.
+        ValueError names the field whose text does not have the form of its type.
         """
         read = _READ_EXACTLY if self._exact else _READ
         found, name = {} if text is None else read(text), ""
@@ -198,7 +198,7 @@ _IN: dict[type[DataType], Convert] = {
 
 
 def named_by_text(kind: MapType) -> bool:
-    """True if a map of that type is an object of JSON; else it is an array of its entries."""
+    """Return True if a map of that type is a JSON object; otherwise it is an array of its entries."""
     return isinstance(kind.keyType, StringType)
 
 
@@ -221,7 +221,7 @@ def _nested(kind: DataType, each: Callable[[DataType], Convert]) -> Convert | No
 
 
 def _writer(kind: DataType) -> Callable[[Any], str]:
-    """What makes JSON of a converted value."""
+    """Return the function that makes JSON of a converted value."""
     if isinstance(kind, IntegralType):
         return str
     if isinstance(kind, (StringType, DecimalType)):
@@ -244,7 +244,7 @@ def _encoder(kind: DataType) -> Convert:
 
 
 def _checked(kind: DataType, convert: Convert) -> Convert:
-    """``convert``, of values of users' functions that are what a nested type wants: what is not would be lost without a word."""
+    """Return ``convert`` with a check that users' values have the nested type: others would be lost silently."""
 
     def of_list(values: Any) -> Any:
         if isinstance(values, (str, bytes, bytearray, memoryview, Mapping)):
@@ -283,7 +283,10 @@ def _decoder(kind: DataType) -> Convert:
 
 
 def _older_key(kind: DataType) -> Convert:
-    """Reads a key that an older release kept as text: JSON had made it one of numbers and truths, of all else functions had."""
+    """Return a function that reads a key an older release kept as text.
+
+    Numbers and booleans had become text by JSON. All other keys had been text to the functions, too.
+    """
     of_json = isinstance(kind, (BooleanType, IntegralType, FloatType, DoubleType, ArrayType, StructType))
     convert, check = _decoder(kind), _encoder(kind)
 

@@ -37,7 +37,7 @@ class SnapshotState:
 
     @classmethod
     def open(cls, folder: Path, manifest: SnapshotManifest, stage: str) -> SnapshotState:
-        """NotFoundError if the snapshot has no such stage with state."""
+        """Open the state of a stage. NotFoundError if the snapshot has no such stage with state."""
         plan = Plan.from_dict(manifest.plan)
         if stage not in plan.stateful:
             known = ", ".join(plan.stateful) or "none"
@@ -50,20 +50,23 @@ class SnapshotState:
         return cls(folder, manifest, saved)
 
     def rows(self, spark: SparkSession) -> DataFrame:
-        """The stage's rows as people see them (rows.py)."""
+        """Return the stage's rows as people see them (rows.py)."""
         if self.saved.stage in self.manifest.imported:
             return spark.read.parquet(str(imported_folder(self.folder, self.saved.stage)))
         return rows_of(spark, self.saved)
 
     def fed(self, spark: SparkSession, as_text: bool = False) -> dict[str, DataFrame]:
-        """Role -> the stage's rows in the form in which a restore feeds them; ``as_text`` as in :meth:`SavedStage.rows`."""
+        """Return role -> the stage's rows in the form in which a restore feeds them.
+
+        ``as_text`` is as in :meth:`SavedStage.rows`.
+        """
         if self.saved.stage in self.manifest.imported:
             return taken(self.rows(spark), self.saved.layout, self.saved.stage, "The imported state")
         return {role: self.saved.rows(spark, role, as_text) for role in self.saved.operators}
 
 
 def query(spark: SparkSession, state: SnapshotState, sql: str, limit: int) -> StateRows:
-    """The rows of Spark SQL on the table ``state``, so many at most. UsageError if it is wrong."""
+    """Return the rows of Spark SQL on the table ``state``, at most ``limit``. UsageError if the SQL is wrong."""
     rows = state.rows(spark)
     for name in {TABLE, state.saved.stage}:
         rows.createOrReplaceTempView(f"`{name}`")
@@ -80,7 +83,7 @@ def query(spark: SparkSession, state: SnapshotState, sql: str, limit: int) -> St
 
 
 def export(spark: SparkSession, state: SnapshotState, out: Path) -> int:
-    """Write a stage's rows as one parquet file; how many there are."""
+    """Write a stage's rows as one parquet file; return their number."""
     import pyarrow.parquet
 
     table = state.rows(spark).toArrow()

@@ -24,7 +24,7 @@ _WRITE = {"timestampFormat": TIMESTAMP_FORMAT, "timestampNTZFormat": LOCAL_FORMA
 
 
 def fields_of(text: Column, schema: StructType) -> Column:
-    """The fields of a text, as a struct. Spark raises for a text that has a value of another type."""
+    """Return the fields of a text, as a struct. Spark raises for a text that has a value of another type."""
     found = _turned(_read(text, _written(schema, _entries)), schema, _map_of_entries)
     if not _has_entries(schema):
         return found
@@ -34,7 +34,7 @@ def fields_of(text: Column, schema: StructType) -> Column:
 
 
 def text_of(fields: Column, schema: StructType) -> Column:
-    """The text of a struct of fields, as the codec writes it."""
+    """Return the text of a struct of fields, as the codec writes it."""
     return F.to_json(_turned(fields, schema, _entries_of_map), _WRITE)
 
 
@@ -44,11 +44,14 @@ def _read(text: Column, kind: DataType) -> Column:
 
 
 OfMap = Callable[[Column, MapType], Column]
-"""What makes of a map whose keys are no text what stands in a text, or the reverse."""
+"""A function that turns a map whose keys are no text into its form in a text, or the reverse."""
 
 
 def _written(kind: DataType, of_map: Callable[[MapType], DataType]) -> DataType:
-    """The type that Spark reads in a text where the state's is ``kind``; ``of_map``: where it is a map whose keys are no text."""
+    """Return the type that Spark reads in a text for a state of type ``kind``.
+
+    ``of_map`` gives it for maps whose keys are no text.
+    """
     if isinstance(kind, StructType):
         return StructType([StructField(field.name, _written(field.dataType, of_map)) for field in kind.fields])
     if isinstance(kind, ArrayType):
@@ -68,7 +71,7 @@ def _as_it_stands(kind: MapType) -> DataType:
 
 
 def _turned(column: Column, kind: DataType, of_map: OfMap) -> Column:
-    """A value as it stands in a text, or is to stand there, with maps in the place of their entries, or the reverse."""
+    """Return a value from a text, or for a text, with maps in the place of their entries, or the reverse."""
     if not _has_entries(kind):
         return column
     if isinstance(kind, StructType):
@@ -103,7 +106,7 @@ def _map_of_entries(entries: Column, kind: MapType) -> Column:
 
 
 def _map_of_text(text: Column, kind: MapType) -> Column:
-    """The map of JSON's array of its entries, or of its object, which older releases wrote."""
+    """Return the map that JSON has as an array of its entries, or as an object, which older releases wrote."""
 
     def of_older(item: Column) -> Column:
         return _entry(_older_key(item.getField(KEY), kind.keyType), _turned(item.getField(VALUE), kind.valueType, _map_of_text))
@@ -116,7 +119,7 @@ def _map_of_text(text: Column, kind: MapType) -> Column:
 
 
 def _is_older(loose: Column, kind: DataType) -> Column:
-    """True if a map whose keys are no text stands in the text as an object."""
+    """Return True if a map whose keys are no text stands in the text as an object."""
     if isinstance(kind, StructType):
         parts = [_is_older(loose.getField(field.name), field.dataType) for field in kind.fields if _has_entries(field.dataType)]
         return reduce(or_, parts)
@@ -139,7 +142,7 @@ def _older_key(text: Column, kind: DataType) -> Column:
 
 
 def _has_entries(kind: DataType) -> bool:
-    """True if there is a map within such a value that stands in a text as an array of its entries."""
+    """Return True if such a value contains a map that stands in a text as an array of its entries."""
     if isinstance(kind, StructType):
         return any(_has_entries(field.dataType) for field in kind.fields)
     if isinstance(kind, ArrayType):

@@ -1,6 +1,6 @@
 """Rows for users' functions, made of Arrow's columns: plain Python values, to the microsecond and in every year.
 
-Timestamps are datetimes without a zone, in UTC; nested structs are Rows, maps dicts, arrays lists.
+Timestamps are datetimes without a zone, in UTC; nested structs are Rows, maps are dicts, arrays are lists.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _TUPLE: Callable[[str, list[str]], type] = namedtuple
 
 
 class RowShape:
-    """Makes rows of the struct in which they travel: Rows, or tuples if they need no names."""
+    """A maker of rows from the struct in which they travel: Rows, or tuples if they need no names."""
 
     def __init__(self, schema: StructType, named: bool = True) -> None:
         self._schema, self._named = schema, named
@@ -33,7 +33,7 @@ class RowShape:
         return without_zone(pa.struct(list(arrow_schema(self._schema))))
 
     def rows(self, structs: pa.StructArray) -> list[Any]:
-        """One row for each struct, None for null."""
+        """Return one row for each struct, None for null."""
         shapers = [_shaper(field.dataType) for field in self._schema.fields]
         columns = [_shaped(plain(column), shape) for column, shape in zip(structs.flatten(), shapers, strict=True)]
         values = zip(*columns, strict=True)
@@ -44,13 +44,13 @@ class RowShape:
 
 
 def plain(values: pa.Array) -> list[Any]:
-    """Arrow's values as Python's, timestamps without their zone."""
+    """Return Arrow's values as Python's, timestamps without their zone."""
     wanted = without_zone(values.type)
     return python_values(values if wanted == values.type else values.cast(wanted))
 
 
 def without_zone(kind: pa.DataType) -> pa.DataType:
-    """The type with timestamps, also nested ones, that bear no zone."""
+    """Return the type with timestamps, including nested ones, that bear no zone."""
     if pa.types.is_timestamp(kind):
         return pa.timestamp("us")
     if pa.types.is_struct(kind):
@@ -64,7 +64,7 @@ def without_zone(kind: pa.DataType) -> pa.DataType:
 
 @lru_cache(maxsize=256)
 def _maker(names: tuple[str, ...]) -> Make:
-    """``values -> Row`` of a class of Rows with these names, whose fields are found without a search."""
+    """Return ``values -> Row`` of a class of Rows with these names, whose fields are found without a search."""
     fields: dict[str, Any] = {"__fields__": list(names)}
     # The attributes of a named tuple are the fastest that there are.
     items = _TUPLE("Items", [f"item{place}" for place in range(len(names))])
@@ -79,7 +79,7 @@ def _shaped(values: list[Any], shape: Make | None) -> list[Any]:
 
 
 def _shaper(kind: DataType) -> Make | None:
-    """What makes Rows of the structs, and dicts of the maps, within a value of this type; None if there are none."""
+    """Return a function that makes Rows and dicts of structs and maps in a value of this type; None if there are none."""
     if isinstance(kind, ArrayType):
         item = _shaper(kind.elementType)
         return None if item is None else lambda values: _shaped(values, item)

@@ -32,7 +32,7 @@ _PARTS = {"frames": "frame", "windows": "window"}
 
 
 def rows_of(spark: SparkSession, saved: SavedStage) -> DataFrame:
-    """All saved rows of a stage. UsageError if it holds an aggregate that cannot be read."""
+    """Return all saved rows of a stage. UsageError if it holds an aggregate that cannot be read."""
     layout = saved.layout
     rules = rules_of(layout.kind)
     if not rules.feedable:
@@ -48,7 +48,7 @@ def rows_of(spark: SparkSession, saved: SavedStage) -> DataFrame:
 
 
 def columns_of(layout: StateLayout) -> dict[str, str]:
-    """Column -> Spark type as text, of the rows that :func:`rows_of` gives for a stage with that layout."""
+    """Return column -> Spark type as text, of the rows that :func:`rows_of` gives for a stage with that layout."""
     own, shown = _own_names(layout), shown_names(layout)
     kinds = {column: "string" if name == PART else "timestamp" for name, column in own.items()}
     accumulators = {shown[name]: kind for name, kind in layout.accumulators}
@@ -57,9 +57,9 @@ def columns_of(layout: StateLayout) -> dict[str, str]:
 
 
 def taken(rows: DataFrame, layout: StateLayout, stage: str, what: str) -> dict[str, DataFrame]:
-    """People's rows as a restore feeds them, by role. UsageError, beginning with ``what``, if they do not fit the layout.
+    """Return people's rows as a restore feeds them, by role. UsageError, beginning with ``what``, if they do not fit the layout.
 
-    Looks at all rows once: two for one key of a keyed stage, or a window that the stage does not have, would be lost.
+    It looks at all rows once: two for one key of a keyed stage, or a window that the stage does not have, would be lost.
     """
     rows = _fitting(rows, layout, stage, what)
     _check_values(rows, layout, stage, what)
@@ -78,7 +78,7 @@ def taken(rows: DataFrame, layout: StateLayout, stage: str, what: str) -> dict[s
 
 
 def shown_names(layout: StateLayout) -> dict[str, str]:
-    """Accumulator -> the column that shows it: the aggregate's name if it is its only one."""
+    """Return accumulator -> the column that shows it: the aggregate's name if it is its only one."""
     names = [name for name, _ in layout.accumulators]
     wanted = names
     if layout.aggregates:  # else the fields are the user's own
@@ -89,12 +89,12 @@ def shown_names(layout: StateLayout) -> dict[str, str]:
 
 
 def roles_of(layout: StateLayout) -> tuple[str, ...]:
-    """The roles of the stage's own operators."""
+    """Return the roles of the stage's own operators."""
     return tuple(role for role in layout.roles if isinstance(role, str))
 
 
 def _own_names(layout: StateLayout) -> dict[str, str]:
-    """The columns that are neither keys nor accumulators, and how they are called in this stage's rows."""
+    """Return the columns that are neither keys nor accumulators -> their names in this stage's rows."""
     parts = [PART] if len(roles_of(layout)) > 1 else []
     names = [START, END, *parts] if rules_of(layout.kind).windowed else [LAST_EVENT]
     return dict(zip(names, _free_names(names, [key for key, _ in layout.keys]), strict=True))
@@ -105,7 +105,7 @@ def _own_columns(layout: StateLayout) -> dict[str, Column]:
 
 
 def _free_names(names: list[str], before: list[str]) -> list[str]:
-    """The names, each unlike those before it: Spark does not tell capitals from small letters."""
+    """Return the names, each made distinct from those before it: Spark does not distinguish upper case from lower case."""
     taken, found = {name.lower() for name in before}, []
     for name in names:
         while name.lower() in taken:
@@ -133,7 +133,7 @@ def _refuse_unreadable(stage: str, layout: StateLayout) -> None:
 
 
 def _fitting(rows: DataFrame, layout: StateLayout, stage: str, what: str) -> DataFrame:
-    """The rows with just the columns of the layout, in its types."""
+    """Return the rows with just the columns of the layout, in its types."""
     rules = rules_of(layout.kind)
     if not rules.feedable:
         raise UsageError(f"{what}: stage '{stage}' is {rules.words}, whose state cannot be given as rows.")

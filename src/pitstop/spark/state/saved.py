@@ -36,9 +36,9 @@ class SavedStage:
     """Role -> operator id."""
 
     def rows(self, spark: SparkSession, role: str, as_text: bool = False) -> DataFrame:
-        """The state of the operator with that role, as :func:`saved_rows` has it.
+        """Return the state of the operator with that role, as :func:`saved_rows` has it.
 
-        ``as_text``: of a stage whose state is a text for each key, that text (column TEXT) in the place of its fields.
+        ``as_text`` gives, for a stage whose state is a text for each key, that text (column TEXT) in the place of its fields.
         """
         if as_text:
             return _texts(operator_frame(spark, self.checkpoint, self.epoch, self.operators[role]), self.layout)
@@ -47,13 +47,13 @@ class SavedStage:
 
 
 def operator_frame(spark: SparkSession, checkpoint: Path, epoch: int, operator: int, **options: str) -> DataFrame:
-    """One operator's state as Spark shows it: ``key struct, value struct, partition_id``."""
+    """Return one operator's state as Spark shows it: ``key struct, value struct, partition_id``."""
     reader = spark.read.format("statestore").option("operatorId", operator).option("batchId", epoch)
     return reader.options(**options).load(str(checkpoint))
 
 
 def operator_stores(spark: SparkSession, checkpoint: Path) -> dict[int, tuple[str, list[str]]]:
-    """Operator id -> Spark's name of its kind, and its stores."""
+    """Return operator id -> Spark's name of its kind, and its stores."""
     rows = spark.read.format("state-metadata").load(str(checkpoint)).select("operatorId", "operatorName", "stateStoreName")
     found: dict[int, tuple[str, list[str]]] = {}
     for operator, name, store in sorted(set(rows.collect())):  # a line a partition
@@ -62,16 +62,17 @@ def operator_stores(spark: SparkSession, checkpoint: Path) -> dict[int, tuple[st
 
 
 def operator_names(spark: SparkSession, checkpoint: Path) -> dict[int, str]:
-    """Operator id -> Spark's name of its kind."""
+    """Return operator id -> Spark's name of its kind."""
     return {operator: name for operator, (name, _) in operator_stores(spark, checkpoint).items()}
 
 
 def saved_rows(
     spark: SparkSession, checkpoint: Path, epoch: int, operator: int, slot: OperatorSlot, layout: StateLayout
 ) -> DataFrame:
-    """The state of one operator: keys, window column (named for stage and role) if it has one, accumulators.
+    """Return the state of one operator: keys, window column (named for stage and role) if it has one, accumulators.
 
-    State of a key's own (map_stateful, rolling) has its accumulators as a struct, FIELDS, and ``__last`` (ms since the epoch).
+    State that belongs to a key (map_stateful, rolling) has its accumulators as a struct, FIELDS, and ``__last`` (ms since the
+    epoch).
     """
     state = operator_frame(spark, checkpoint, epoch, operator)
     if rules_of(layout.kind).form is Form.KEYED:
@@ -85,9 +86,9 @@ def saved_rows(
 
 
 def raw_rows(spark: SparkSession, saved: SavedStage) -> DataFrame:
-    """A stage's state as Spark shows it: ``key``, ``value``; where it has several stores as JSON text, beside ``store``.
+    """Return a stage's state as Spark shows it: ``key``, ``value``; where it has several stores as JSON text, beside ``store``.
 
-    A variable of transformWithState is a store of its own; of a list or map each entry is a row. UsageError if there is none.
+    A variable of transformWithState is a store of its own; each entry of a list or map is a row. UsageError if there is none.
     """
     names = operator_names(spark, saved.checkpoint)
     frames: dict[str, DataFrame] = {}
@@ -111,7 +112,7 @@ def _variables(spark: SparkSession, checkpoint: Path, operator: int) -> list[str
 
 
 def operator_properties(spark: SparkSession, checkpoint: Path, operator: int) -> str:
-    """Return the notes that Spark keeps of an operator in a form of its own."""
+    """Return the notes that Spark keeps of an operator in its own form."""
     rows = spark.read.format("state-metadata").load(str(checkpoint)).where(F.col("operatorId") == operator)
     told = rows.select("operatorProperties").first()
     assert told is not None, f"the checkpoint has no operator {operator}"
@@ -128,7 +129,7 @@ def _as_text(store: str, frame: DataFrame) -> DataFrame:
 
 
 def converted(rows: DataFrame, old: StateLayout, new: StateLayout, span: str | None, new_span: str | None) -> DataFrame:
-    """Saved rows of layout ``old`` in the form of ``new``: accumulators that are new are null, the neutral element of combining.
+    """Return saved rows of layout ``old`` in the form of ``new``. New accumulators are null, the neutral element of combining.
 
     ``span`` and ``new_span`` are the names of the window column before and after; None if there is none.
     """
@@ -159,7 +160,7 @@ def _texts(state: DataFrame, layout: StateLayout) -> DataFrame:
 
 
 def _keyed_rows(state: DataFrame, layout: StateLayout) -> DataFrame:
-    """What is kept of each key: a row of its fields, or one text."""
+    """Return the kept state of each key: a row of its fields, or one text."""
     group = group_state_field(field_names(state.schema["value"].dataType))
     keys = [F.col(f"key.{quoted(name)}") for name, _ in layout.keys]
     kept = F.col(f"value.{quoted(group)}")
@@ -181,7 +182,10 @@ def _session_rows(state: DataFrame, slot: OperatorSlot, layout: StateLayout) -> 
 
 
 def _renamed(state: DataFrame, schema: StructType, slot: OperatorSlot) -> DataFrame:
-    """The state, its value's fields named by ``schema``, by position: Spark repeats names (two sums are both ``sum``)."""
+    """Return the state with its value's fields named by ``schema``, by position.
+
+    Spark repeats names (two sums are both ``sum``).
+    """
     value = state.schema["value"].dataType
     if not isinstance(value, StructType) or len(value.fields) != len(schema.fields):
         raise EngineError(f"The saved state of stage '{slot.stage}' has another form than its layout: it cannot be converted.")
@@ -189,7 +193,10 @@ def _renamed(state: DataFrame, schema: StructType, slot: OperatorSlot) -> DataFr
 
 
 def _accumulators(layout: StateLayout) -> list[Column]:
-    """The accumulators in a value struct with the names of :func:`_buffers`; of a sum of nothing null, where Spark keeps 0."""
+    """Return the accumulators in a value struct with the names of :func:`_buffers`.
+
+    A sum of nothing is null, where Spark keeps 0.
+    """
     kept, found = _buffers(layout).fieldNames(), []
     for name, _ in layout.accumulators:
         value, empty = F.col(f"value.{quoted(name)}"), _empty(name)
@@ -202,7 +209,7 @@ def _empty(name: str) -> str:
 
 
 def _buffers(layout: StateLayout) -> StructType:
-    """The value struct as Spark keeps it, with unique names. A sum of decimals has a second field: whether it is empty."""
+    """Return the value struct as Spark keeps it, with unique names. A sum of decimals has a second field: True if it is empty."""
     classes = [part for _, name in layout.aggregates for part in name.split(",")]
     schema = StructType()
     for (name, kind), combining in zip(layout.accumulators, classes, strict=True):
@@ -214,5 +221,5 @@ def _buffers(layout: StateLayout) -> StructType:
 
 
 def field_names(kind: DataType) -> list[str]:
-    """The names of a struct's fields; none of any other type."""
+    """Return the names of a struct's fields; none of any other type."""
     return kind.fieldNames() if isinstance(kind, StructType) else []

@@ -1,4 +1,4 @@
-"""What databases do each in their own way: one file a database, found by the scheme of its URL.
+"""The differences between databases: one file for each database, found by the scheme of its URL.
 
 All other statements of the store are SQLAlchemy Core, or SQL that SQLite and PostgreSQL share (``ON CONFLICT``, ``RETURNING``).
 """
@@ -10,7 +10,7 @@ from pitstop.store.dialects.ports import Dialect
 
 
 def dialect_of(url: str) -> Dialect:
-    """The dialect of a store's URL. UsageError if there is none; EngineError if its driver is not installed."""
+    """Return the dialect of a store's URL. UsageError if there is none; EngineError if its driver is not installed."""
     scheme = url.partition(":")[0]
     if scheme == "sqlite":
         from pitstop.store.dialects.sqlite import Sqlite

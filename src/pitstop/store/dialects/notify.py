@@ -14,11 +14,11 @@ from sqlalchemy.exc import SQLAlchemyError
 from pitstop.store.dialects.postgres_url import connect
 
 RETRY_SECONDS = 1.0
-"""How long a waiter whose connection is lost waits before it makes another one."""
+"""The time that a waiter with a lost connection waits before it makes another one, in seconds."""
 
 
 class NotifyWake:
-    """control.ports.Wake by a channel for each name. All who wait under a name are woken, on whatever machine they are."""
+    """control.ports.Wake by a channel for each name. All waiters under a name are woken, on whatever machine they are."""
 
     def __init__(self, engine: Engine, url: str) -> None:
         self._engine, self._url = engine, url
@@ -33,7 +33,7 @@ class NotifyWake:
 
 
 class NotifyWaiter:
-    """control.ports.Waiter on a connection of its own. One that is lost is made anew."""
+    """control.ports.Waiter on its own connection. A lost connection is made anew."""
 
     def __init__(self, url: str, name: str) -> None:
         self._url, self._channel = url, _channel(name)

@@ -1,8 +1,8 @@
 """PostgreSQL: one server that the processes of several machines share.
 
-Decisions of the control plane (``begin_write``) take one advisory lock, and so come one after another, as on SQLite: no isolation
-level would make a read that leads to a write safe without trying again. What runs write (``begin_write_beside``) goes on beside
-them and beside one another: it locks the row of the job that it is fenced by, and the row of the map that it changes, until it
+Decisions of the control plane (``begin_write``) take one advisory lock, and so come one after another, as on SQLite. No isolation
+level would make a read that leads to a write safe without trying again. Writes of runs (``begin_write_beside``) go on beside
+decisions and beside one another. Each locks the row of the job that fences it, and the row of the map that it changes, until it
 commits. Both are READ COMMITTED, where a locked row is read as it was committed last.
 """
 
@@ -23,14 +23,14 @@ from pitstop.store.dialects.notify import NotifyWake
 from pitstop.store.dialects.postgres_url import driver_url
 
 BUSY_SECONDS = 30
-"""How long a writer waits for the writers before it."""
+"""The longest that a writer waits for the writers before it, in seconds."""
 IDLE_SECONDS = 60
-"""How long a process in a transaction may say nothing, such as one that is stopped: then the server undoes it and lets its locks
-go. A sink's update function works in there, too."""
+"""The longest that a process in a transaction may be silent, as a stopped one is, in seconds. Then the server undoes the
+transaction and releases its locks. A sink's update function works in there, too."""
 DECIDING_SECONDS = 5
-"""The same for decisions: who takes over from a control plane that hangs must not wait for longer than that."""
+"""The longest silence in a decision, in seconds: a successor to a hanging control plane must not wait for longer."""
 POOLED = 16
-"""As with SQLite: connections kept open; as many again may be opened for a while."""
+"""The number of connections that are kept open, as with SQLite; as many again may be opened for a while."""
 SETTINGS = {
     "lock_timeout": f"{BUSY_SECONDS}s",
     "idle_in_transaction_session_timeout": f"{IDLE_SECONDS}s",
@@ -39,13 +39,14 @@ SETTINGS = {
     "tcp_keepalives_count": "3",
     "timezone": "UTC",
 }
-"""Of each session: the server, too, notices a client that is cut off, and lets its locks go."""
+"""The settings of each session. By them the server, too, notices a client that is cut off, and releases its locks."""
 LONGEST_KEY = 2_600
-"""A row of an index takes a third of a page at most, 2,704 bytes, with the numbers that stand beside the key of a map."""
+"""The longest key, in bytes. A row of an index takes a third of a page at most, 2,704 bytes, including the numbers beside a map's
+key."""
 _BEYOND_LIMITS = "54"
-"""The class of errors that say that something is too large or too many: waiting does not mend it."""
+"""The class of errors that say that something is too large or too many, so that waiting does not help."""
 ROWS = 500
-"""Rows written by one statement."""
+"""The number of rows written by one statement."""
 DECISIONS = 7_074_701
 """The advisory lock of decisions."""
 
@@ -147,7 +148,7 @@ class Postgres:
         return rf"replace({column}::text, '\u0000', '\u0020')::json ->> '{field}'"
 
     def give_back_space(self, connection: Connection) -> None:
-        """PostgreSQL does so by itself (autovacuum)."""
+        """Do nothing: PostgreSQL returns space by itself (autovacuum)."""
 
     def cursor(self, connection: Connection) -> RowCursor:
         return RowCursor(_driver(connection).cursor())
@@ -168,7 +169,7 @@ class Postgres:
 
 @lru_cache(maxsize=128)
 def _parts(sql: str) -> tuple[str, str, str]:
-    """What stands before the row of an INSERT, the row, and what follows; another statement has no row."""
+    """Return the text before the row of an INSERT, the row, and the text after it; another statement has no row."""
     found = re.fullmatch(r"(INSERT .*? VALUES )(\([^()]*\))(.*)", sql, re.DOTALL)
     return (found[1], found[2], found[3]) if found is not None else (sql, "", "")
 

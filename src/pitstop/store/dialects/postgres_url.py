@@ -15,17 +15,17 @@ REACH = {
     "keepalives_count": "3",
     "tcp_user_timeout": "9000",
 }
-"""Options of libpq, unless the URL has others: a server that is cut off is noticed within 9 seconds."""
+"""Options of libpq, unless the URL has others. By them a server that is cut off is noticed within 9 seconds."""
 
 
 def driver_url(url: str) -> URL:
-    """The URL for SQLAlchemy with this driver, and with what notices a server that is cut off."""
+    """Return the URL for SQLAlchemy with this driver, and with the options that notice a server that is cut off."""
     parsed = make_url(url).set(drivername="postgresql+psycopg")
     return parsed.set(query={**REACH, **parsed.query})
 
 
 def connect(url: str) -> psycopg.Connection[Any]:
-    """A connection past SQLAlchemy; each statement is a transaction."""
+    """Return a connection past SQLAlchemy; each statement is a transaction."""
     parsed = driver_url(url)
     parts: dict[str, Any] = {**parsed.translate_connect_args(username="user", database="dbname"), **parsed.query}
     return psycopg.connect(make_conninfo(**parts), autocommit=True)

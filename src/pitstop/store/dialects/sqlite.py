@@ -17,15 +17,15 @@ from sqlalchemy import Connection, Engine, Executable, Table, create_engine, eve
 from sqlalchemy.dialects.sqlite import insert
 
 BUSY_SECONDS = 30
-"""How long a writer waits for the writers before it."""
+"""The longest that a writer waits for the writers before it, in seconds."""
 
 POOLED = 16
-"""Connections kept open; as many again may be opened for a while. Writers hold one while they wait for their turn, so the doors
-let in fewer of them at once (rest.threads) than there are connections."""
+"""The number of connections that are kept open; as many again may be opened for a while. Writers hold one while they wait for
+their turn, so the doors let in fewer of them at once (rest.threads) than there are connections."""
 PAGE_BYTES = 8192
 CHECKPOINT_PAGES = 8192
-"""Commits go to the write-ahead log, and at 64 MiB from there to the file. Measured with 10,000 random upserts of 100,000
-entries a commit: SQLite's own 4 KiB and 1,000 pages write and sync each page again for each commit, which took a third longer."""
+"""The pages at which the write-ahead log goes to the file, 64 MiB. Measured with 10,000 random upserts of 100,000 entries a
+commit: SQLite's own 4 KiB and 1,000 pages write and sync each page again for each commit, which took a third longer."""
 
 
 MUCH_FREE_BYTES = 16 << 20

@@ -14,7 +14,7 @@ Body = dict[str, Any]
 
 PARTS = ("source", "options", "config", "plan", "lineage")
 UNSAID: Body = {"options": {}, "plan": None, "lineage": None}
-"""What a job's record may leave out."""
+"""The fields that a job's record may leave out."""
 
 
 def upgrade() -> None:
@@ -37,7 +37,7 @@ def _rewrite(change: Callable[[Body], Body | None]) -> None:
 
 
 def _object(body: Any) -> Body | None:
-    """A body as an object; None if it is none, which is left for whoever reads that job to tell of."""
+    """Return a body as an object; None if it is none, which the reader of that job will report."""
     try:
         found = json.loads(body) if isinstance(body, str) else body
     except ValueError:

@@ -1,4 +1,4 @@
-"""What entries were before a version wrote them that may be gone back from"""
+"""The old values of entries that were written by a version from which the job may go back"""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Which control plane leads"""
+"""The lead among control planes"""
 
 import sqlalchemy as sa
 from alembic import op

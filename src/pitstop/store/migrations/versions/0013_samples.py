@@ -1,4 +1,4 @@
-"""How jobs did in each of the last seconds and minutes"""
+"""Samples of jobs in each of the last seconds and minutes"""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Who changed what"""
+"""The audit trail of changes and their users"""
 
 import sqlalchemy as sa
 from alembic import op

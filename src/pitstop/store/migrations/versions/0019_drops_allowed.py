@@ -1,4 +1,4 @@
-"""What releases before have begun may drop state as it did: they asked nobody"""
+"""Jobs and updates that earlier releases have begun may drop state as before: those releases asked nobody"""
 
 import json
 from collections.abc import Callable
@@ -37,7 +37,7 @@ def _rewrite(table: str, key: str, column: str, change: Callable[[Body], Body], 
 
 
 def _object(text: Any) -> Body | None:
-    """A body as an object; None if it is none, which is left for whoever reads that row to tell of."""
+    """Return a body as an object; None if it is none, which the reader of that row will report."""
     try:
         body = json.loads(text) if isinstance(text, str) else text
     except ValueError:
@@ -46,7 +46,7 @@ def _object(text: Any) -> Body | None:
 
 
 def _in_job(body: Body, change: Callable[[Body], Body]) -> Body:
-    """A job with ``change`` made to each version that it runs, and may go on or back to."""
+    """Return a job with ``change`` made to each version that it runs, and may go on or back to."""
     changed = dict(body)
     if isinstance(body.get("version"), dict):
         changed["version"] = change(body["version"])
@@ -63,7 +63,7 @@ def _in_phase(phase: Body, change: Callable[[Body], Body]) -> Body:
 
 
 def _allow(version: Body) -> Body:
-    """A version that a snapshot may still be taken over for: its options name one, or its code may."""
+    """Allow drops for a version that may still take over a snapshot: its options name one, or its code may."""
     options, config = version.get("options"), version.get("config")
     if not isinstance(options, dict) or not isinstance(config, dict):
         return version
@@ -79,7 +79,7 @@ def _allow_update(request: Body) -> Body:
 
 
 def _forget(holder: Body) -> Body:
-    """An older release knows no such option."""
+    """Remove the option ``allow_drop``, which older releases do not know."""
     return holder | {
         part: {name: value for name, value in holder[part].items() if name != "allow_drop"}
         for part in ("options", "config")
