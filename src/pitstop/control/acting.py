@@ -36,7 +36,7 @@ Tell = Callable[[Observation], None]
 
 
 class Actor:
-    """Performs one action at a time for a job. What it raises is tried again later; what it answers is a fact."""
+    """Performs one action at a time for a job. An action that raises is tried again later; an answer is a fact."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Actor:
 
     @singledispatchmethod
     def perform(self, action: WorldAction, job: Job) -> None:
-        """Do what the action says, for the job as it was when that was decided."""
+        """Perform an action for the job as it was when the action was decided."""
         raise TypeError(f"no such action: {action!r}")
 
     @perform.register
@@ -127,7 +127,7 @@ class Actor:
 
 
 def _has_no_room(error: Exception) -> bool:
-    """True if the machine has no room, memory, processes or threads for a run now; anything else does not mend by waiting."""
+    """Return True if the machine lacks room, memory, processes or threads for a run now. No other error mends by waiting."""
     return isinstance(error, OSError) or is_of_the_machine(error)
 
 

@@ -1,4 +1,4 @@
-"""What a decision wants done. Each action may be done twice without harm."""
+"""The actions that a decision asks for. Each action may be done twice without harm."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class StartRun:
     standby: str | None = None
     """The warm runner that has made itself ready for it."""
     own_checkpoint: bool = False
-    """It starts a checkpoint of its own, so it need not wait until the processes of the run before are gone."""
+    """True if the run starts its own checkpoint, so that it need not wait until the processes of the previous run are gone."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class KillRun:
 
 @dataclass(frozen=True)
 class Finish:
-    """Answer an operation: with an error if there is one, else well."""
+    """Answer an operation: with the error if there is one, else with success."""
 
     operation: int
     error: Problem | None = None
@@ -81,7 +81,7 @@ class PrepareUpdate:
 
 @dataclass(frozen=True)
 class CleanUp:
-    """Remove what only a job that may run again needs: its checkpoints. CleanedUp answers."""
+    """Remove the checkpoints of a job, which it needs only if it runs again. CleanedUp answers."""
 
 
 @dataclass(frozen=True)
@@ -93,20 +93,20 @@ class DropCheckpoint:
 
 @dataclass(frozen=True)
 class DropSnapshot:
-    """Remove a snapshot by which state has only gone over to other members."""
+    """Remove a snapshot that was only taken to move state to other members."""
 
     snapshot: str
 
 
 @dataclass(frozen=True)
 class Withdraw:
-    """Take what the version of a rolled back update has written out of files and maps. Withdrawn answers."""
+    """Remove from files and maps what the version of a rolled back update has written. Withdrawn answers."""
 
     operation: int
 
 
 StoreAction = Finish | Ask | FailExports | RegisterSnapshot | DropSnapshot | SendCommand
-"""Done in the transaction that records the decision."""
+"""Actions that are done in the transaction that records the decision."""
 WorldAction = StartRun | KillRun | ExportSuspended | PrepareUpdate | CleanUp | DropCheckpoint | Withdraw
-"""Done after it, off the loop's thread: what it touches may be slow, or away."""
+"""Actions that are done after that transaction, off the loop's thread: what they touch may be slow, or away."""
 Action = StoreAction | WorldAction

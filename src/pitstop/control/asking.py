@@ -1,4 +1,4 @@
-"""What becomes of a request in the states in which it is legal (jet.md §1.3)."""
+"""The handlers of requests, for the states in which each request is legal (jet.md §1.3)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from pitstop.model.run import StopRun, TakeSnapshot
 
 
 def accept(job: Job, operation: Operation, now: float) -> Decision:
-    """What was asked for holds already."""
+    """Answer a request for something that holds already."""
     return Decision(job, (answered(operation.id),))
 
 

@@ -26,14 +26,14 @@ from pitstop.snapshots.files import LOCAL_FILES, Files
 
 @dataclass(frozen=True)
 class Checked:
-    """A version's plan, and what would become of each stage's state; no report if there is nothing to compare with."""
+    """A version's plan, and the report on each stage's state; no report if there is nothing to compare with."""
 
     plan: dict[str, Any]
     report: Report | None
 
 
 class Judge:
-    """Touches no job: compiles in processes of their own, reads checkpoints and manifests."""
+    """Judges new versions without touching a job. It compiles in separate processes, and reads checkpoints and manifests."""
 
     def __init__(self, registry: Registry, workers: Workers, data: DataFolder, files: Files = LOCAL_FILES) -> None:
         self._registry, self._workers, self._data, self._files = registry, workers, data, files
@@ -58,11 +58,11 @@ class Judge:
         back: GoingBack | None = None,
         start_from: str | None = None,
     ) -> Report:
-        """What an update of the job would do, compiled by the standby if there is one, which keeps what it has compiled.
+        """Return the report on what an update of the job would do. A standby, if given, compiles the version and keeps it.
 
-        ``back``: the earlier version that it is; ``start_from``: the snapshot from which it starts instead of the present state.
-        Raises what is wrong with the version; IncompatibleError, with the report, if any stage is refused; ConflictError if
-        it writes where another job writes.
+        ``back``: the earlier version that the update goes back to; ``start_from``: the snapshot that the new version starts from,
+        instead of the present state. Raises the error of a faulty version; IncompatibleError, with the report, if any stage is
+        refused; ConflictError if the version writes where another job writes.
         """
         record = self._registry.get_snapshot(start_from) if start_from is not None else None
         if start_from is not None and record is None:
@@ -94,7 +94,7 @@ class Judge:
     def _checked_back(
         self, job: Job, back: GoingBack, report: Report, plan: dict[str, Any], record: SnapshotRecord | None
     ) -> Report:
-        """What becomes of the state of a version that is gone back to; IncompatibleError if anything would be lost or doubled."""
+        """Return the report on going back to an earlier version; IncompatibleError if anything would be lost or doubled."""
         versions = [kept.version for kept in self._registry.versions(job.id)]
         sinks = written_since(back.version, plan, [*versions, job.version])
         if record is not None:
@@ -106,7 +106,7 @@ class Judge:
         return report
 
     def _against_job(self, job: Job, compiled: Compilation, options: dict[str, Any]) -> Report:
-        """ConflictError if the job has not been compiled yet, so that there is nothing to compare with."""
+        """Compare with the job's state; ConflictError if the job is not compiled yet: there is nothing to compare with."""
         old = _compared(job)
         if old.plan is None:
             wait = "it has no saved state: cancel it and submit the new version" if job.state is JobState.SUSPENDED else None
@@ -140,7 +140,7 @@ class Judge:
         return report.with_details(compiled.migrations)
 
     def _state_of(self, job: Job | None) -> Path | None:
-        """The folder of the job's checkpoint, if it has committed an epoch."""
+        """Return the folder of the job's checkpoint, if it has committed an epoch; else None."""
         if job is None:
             return None
         lineage = _compared(job).lineage
@@ -151,7 +151,7 @@ class Judge:
 
 
 def _compared(job: Job) -> Version:
-    """The version whose state a new one would take over."""
+    """Return the version whose state a new one would take over."""
     return job.saved if job.state is JobState.SUSPENDED else job.version
 
 
@@ -164,7 +164,7 @@ def _allowed(options: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _with_dropped(report: Report, left: Report) -> tuple[StageVerdict, ...]:
-    """The lines of a start from a snapshot, and what is dropped of the present state."""
+    """Return the lines of a start from a snapshot, and the lines of dropped parts of the present state."""
     return (*report.lines, *(line for line in left.lines if line.verdict is Verdict.DROPPED))
 
 

@@ -35,13 +35,13 @@ from pitstop.snapshots.files import LOCAL_FILES, Files
 
 ROUND_SECONDS = 1.0
 SETTLE_SECONDS = 5.0
-"""How long slow work may go on when the loop ends. What is cut off is done again by the next control plane."""
+"""The longest that slow work may go on when the loop ends, in seconds. The next control plane repeats what is cut off."""
 
 log = structlog.get_logger("pitstop.control")
 
 
 class Controller:
-    """Brings the world to what operations ask for and records what runs tell.
+    """Carries out operations, and records the facts that runs report.
 
     ``changed`` is called after each round in which something was decided. ``spawn`` runs slow work. ``check_lead`` raises
     FencedError once another control plane may lead: the store fences decisions, and no other work is begun after that.
@@ -74,13 +74,13 @@ class Controller:
         )
         self._liveness = Liveness(registry, launcher, clock)
         self._heard: deque[Observation] = deque()
-        """Facts that the control plane has seen itself."""
+        """The facts that the control plane has seen itself."""
         self._stopping = threading.Event()
         self._recovered = False
         self._next_due = float("-inf")
         self._stuck: set[str] = set()
         self._undecidable: set[tuple[str, str]] = set()
-        """Jobs, and sentences about defects that the log tells already."""
+        """(job, sentence about a defect) for each defect that the log tells already."""
 
     def run(self) -> None:
         """Loop until :meth:`stop`, or until another control plane leads."""
@@ -103,12 +103,12 @@ class Controller:
             self._lanes.settle(SETTLE_SECONDS)
 
     def stop(self) -> None:
-        """Let :meth:`run` return after its present round. Slow work that is under way is done again by the next control plane."""
+        """Let :meth:`run` return after its present round. The next control plane repeats slow work that is under way."""
         self._stopping.set()
         self._wake.wake(CONTROL)
 
     def round(self) -> None:
-        """One round: everything that is known now is decided, and what that asks for is begun."""
+        """Do one round: decide everything that is known now, and begin the actions of these decisions."""
         self._stuck.clear()
         if not self._recovered:
             for job in self._registry.jobs():
@@ -134,7 +134,7 @@ class Controller:
         self._wake.wake(CONTROL)
 
     def _follow_members(self, jobs: list[Job]) -> None:
-        """Let members that have come or gone have their effect on the jobs."""
+        """Apply to the jobs that members have come or gone."""
         if self._scaler is None:
             return
         self._scaler.look()
@@ -185,7 +185,7 @@ class Controller:
     # decide, write, act
 
     def _handle(self, job_id: str, event: Event, note: Callable[[], None] | None = None) -> bool:
-        """Take an event; False if that failed: it, and all later events of the job, then wait for the next round.
+        """Take an event; return False if that failed. The event, and all later ones of the job, then wait for the next round.
 
         What is wrong with one job must not keep the others waiting (jet.md §1.3: isolation).
         """
@@ -215,14 +215,14 @@ class Controller:
         return True
 
     def _answer_undecidable(self, event: Event, defect: AssertionError) -> bool:
-        """Whoever asked for what cannot be decided is told so; a fact stays, for a release that can."""
+        """Answer an operation that cannot be decided with the error. A fact stays, for a release that can decide it."""
         if not isinstance(event, Operation):
             return False
         self._registry.finish_operation(event.id, undecidable(event, defect).problem)
         return True
 
     def _take(self, job_id: str, event: Event, note: Callable[[], None] | None) -> None:
-        """Decide one event. All that is written about it is one transaction; the world is changed after it.
+        """Decide one event. All writes about it are one transaction; the world is changed after it.
 
         A crash in between loses only acts, which follow from what is recorded (:func:`owed`).
         """

@@ -18,7 +18,7 @@ from pitstop.snapshots import manifest as manifests
 
 
 def own_snapshot(registry: Registry, job: Job, version: Version) -> SnapshotRecord | None:
-    """The latest snapshot that was taken of this version, such as by the update away from it; None if there is none any more."""
+    """Return the latest snapshot of this version, such as the one of the update away from it; None if there is none any more."""
     found = [record for record in registry.snapshots() if record.job_id == job.id and _is_of(record, version)]
     return max(found, key=lambda record: record.epoch, default=None)
 
@@ -31,7 +31,7 @@ def _is_of(record: SnapshotRecord, version: Version) -> bool:
 
 
 def written_since(version: int, plan: dict[str, Any], later: Iterable[Version]) -> tuple[str, ...]:
-    """Sinks of a version's plan into whose places versions after it have written: they have rows of what came since."""
+    """Return the sinks of a version's plan whose places later versions have written into: they hold newer rows."""
     written = [sink for other in later if other.number > version for sink in sinks_of(other.plan)]
     return tuple(sink.name for sink in sinks_of(plan) if any(sink.may_write_where(other) for other in written))
 
@@ -39,7 +39,7 @@ def written_since(version: int, plan: dict[str, Any], later: Iterable[Version]) 
 def check_present(
     job: Job, back: GoingBack, report: Report, plan: dict[str, Any], sinks: tuple[str, ...], own: SnapshotRecord | None
 ) -> None:
-    """Raise IncompatibleError if the version would begin with less than it had, or write rows again, and nobody has asked for it.
+    """Raise IncompatibleError if the version would, unasked, begin with less than it had, or write rows again.
 
     ``report``: what becomes of the present state. ``sinks``: what would get rows again from its own snapshot.
     """
@@ -76,7 +76,7 @@ def check_present(
 
 
 def check_snapshot(job: Job, back: GoingBack, report: Report, sinks: tuple[str, ...], own: SnapshotRecord) -> None:
-    """Raise IncompatibleError if rows would be written once more, and nobody has asked for it."""
+    """Raise IncompatibleError if rows would be written once more although nobody has asked for it."""
     if sinks and not back.write_again:
         raise _refusal(
             f"Version {back.version} of job '{job.display_name}' would read again what came since snapshot '{own.name}' "
@@ -88,7 +88,7 @@ def check_snapshot(job: Job, back: GoingBack, report: Report, sinks: tuple[str, 
 
 
 def told_of_snapshot(report: Report, saved: SnapshotManifest) -> Report:
-    """The report, saying of each source that it is read from an earlier place."""
+    """Return the report with a note on each source that it is read from an earlier place."""
     sources = Plan.from_dict(saved.plan).sources
     since = f"as of snapshot '{saved.name}' ({_moment(saved.created)}): what came since is read again"
     return report.with_details({line.stage: since for line in report.lines if line.stage in sources})

@@ -1,4 +1,4 @@
-"""What no event asks for: to be ready for the next start, and to forget what is too old."""
+"""Work that no event asks for: to get ready for the next start, and to forget what is too old."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ log = structlog.get_logger("pitstop.control")
 
 
 class Housekeeper:
-    """Keeps house when no job is just being started. ``hear`` takes what it sees of jobs, for the loop to decide."""
+    """Keeps house when no job is just being started. ``hear`` takes the facts that it sees of jobs, for the loop to decide."""
 
     def __init__(
         self,
@@ -48,12 +48,12 @@ class Housekeeper:
         self._next_sweep = float("-inf")
 
     def keep_house(self, jobs: list[Job]) -> None:
-        """Begin to, unless that is under way, or would slow down what starts now."""
+        """Begin the work, unless it is under way, or would slow down a job that starts now."""
         if not any(job.state is JobState.STARTING or under_way(job) for job in jobs) and not self._lanes.busy(LANE):
             self._lanes.put(LANE, self._prepare_and_sweep)
 
     def _prepare_and_sweep(self) -> None:
-        """A failure of that harms no job."""
+        """Prepare and sweep. A failure harms no job."""
         try:
             self._check_lead()
             self._launcher.prepare()
@@ -72,7 +72,7 @@ class Housekeeper:
         self._outputs.forget(self._registry.get_job)
 
     def _drop_unneeded(self) -> None:
-        """Checkpoints whose removal was lost with an earlier control plane."""
+        """Remove the checkpoints whose removal was lost with an earlier control plane."""
         for known in self._registry.jobs(include_ended=False):
             lineages = old_lineages(self._data, known, self._clock.now(), self._files)
             # The job afresh, after the list: a version that was put in its place meanwhile has told its checkpoint.

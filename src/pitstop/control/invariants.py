@@ -1,4 +1,4 @@
-"""What holds for every job at every moment, whatever happened to it."""
+"""The rules that hold for every job at every moment, whatever happened to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has happened to a job, in plain words."""
+"""The events of a job, in plain words."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pitstop.model.operation import Operation, Updated, Verb, rescaling_snapshot
 from pitstop.model.run import Completed, Died, ExportFailed, Failed, Observation, Stopped, UpdatePrepared
 
 MOST_TRACE_LETTERS = 10_000
-"""Of a longer stack trace the end is kept, where the cause stands."""
+"""The most letters of a stack trace that are kept, from its end, where the cause stands."""
 MOST_LETTERS = 1000
-"""A longer reason is cut: a job that breaks off again and again has it in each line."""
+"""The most letters of a reason. A job that breaks off again and again has it in each line."""
 _USUAL = {
     JobState.STARTING: "A run is started",
     JobState.RUNNING: "The run is up",
@@ -23,14 +23,14 @@ _USUAL = {
 
 
 def events_of(before: Job, event: Event, decision: Decision, now: float) -> list[JobEvent]:
-    """What an event means to a job, in the order in which people read it: the change of its state comes last."""
+    """Return what an event means to a job, in the order in which people read it: the change of its state comes last."""
     after = decision.job
     found = [*_snapshots(before, event, decision, now), *_updates(before, decision, now)]
     return [*found, change_of(before, event, after, now)] if after.state is not before.state else found
 
 
 def change_of(before: Job, event: Event, after: Job, now: float) -> StateChange:
-    """Why an event has led a job from one state to another."""
+    """Return the change of a job's state by an event, with its reason."""
     asked = _asked(before, event)
     if asked is None:
         reason, by_user = _by_itself(before, event, after), False
@@ -61,7 +61,7 @@ def _snapshots(before: Job, event: Event, decision: Decision, now: float) -> lis
 
 
 def _updates(before: Job, decision: Decision, now: float) -> list[JobEvent]:
-    """The end of an update whose old version was told to stop. One that was refused before that is told to whoever asked."""
+    """Return the end of an update whose old version was told to stop. An earlier refusal is told to the asker alone."""
     update, after = before.update, decision.job
     if update is None or update.rescales:
         return []
@@ -86,7 +86,7 @@ def _short(text: str) -> str:
 
 
 def _asked(before: Job, event: Event) -> Verb | None:
-    """The request that this is the doing or the end of; None if it happened by itself."""
+    """Return the request that an event carries out or ends; None if the event happened by itself."""
     if isinstance(event, Operation):
         return event.verb
     if not isinstance(event, Observation) or isinstance(event.fact, Completed):
@@ -100,7 +100,7 @@ def _asked(before: Job, event: Event) -> Verb | None:
 
 
 def _trouble(before: Job, event: Event) -> str | None:
-    """Why a request did not come to the end that was wished."""
+    """Return the reason for which a request did not succeed; None if it did."""
     fact = event.fact if isinstance(event, Observation) else None
     if isinstance(fact, Failed | ExportFailed):
         return fact.error.message

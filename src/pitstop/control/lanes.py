@@ -8,16 +8,16 @@ from collections.abc import Callable
 
 Work = Callable[[], None]
 Spawn = Callable[[Work], object]
-"""Runs something soon, elsewhere."""
+"""Runs a function soon, elsewhere."""
 
 
 def in_thread(work: Work) -> None:
-    """Run it in a thread that does not keep the process from ending."""
+    """Run a function in a thread that does not keep the process from ending."""
     threading.Thread(target=work, daemon=True, name="act").start()
 
 
 class Lanes:
-    """Work put into a lane is done in order, whatever becomes of the work before; no lane ever waits for another."""
+    """Lanes of work. The work in a lane is done in order, even after a failure; no lane ever waits for another."""
 
     def __init__(self, spawn: Spawn) -> None:
         self._spawn = spawn
@@ -25,7 +25,7 @@ class Lanes:
         self._lock = threading.Condition()
 
     def put(self, lane: str, work: Work) -> None:
-        """Do this after all that was put into the lane before."""
+        """Add work to a lane, behind all that was put there before."""
         with self._lock:
             waiting = self._lanes.get(lane)
             if waiting is not None:
@@ -41,12 +41,12 @@ class Lanes:
             raise
 
     def busy(self, lane: str) -> bool:
-        """True while something of the lane is being done or waits."""
+        """Return True while work of the lane is being done or waits."""
         with self._lock:
             return lane in self._lanes
 
     def settle(self, seconds: float | None = None) -> bool:
-        """Wait until nothing is left to do, so long at most; False if something is. None: however long it takes."""
+        """Wait until no work is left, for at most ``seconds``; return False if some is left. None: wait without a limit."""
         with self._lock:
             return self._lock.wait_for(lambda: not self._lanes, seconds)
 
@@ -63,7 +63,7 @@ class Lanes:
                     self._do_next(lane)
 
     def _has_more_after(self, lane: str) -> bool:
-        """Note that the first work of a lane is done with; True if there is more."""
+        """Note that the first work of a lane is over; return True if there is more."""
         with self._lock:
             waiting = self._lanes[lane]
             waiting.popleft()

@@ -59,7 +59,7 @@ class Due:
     """A time has come that the job was waiting for (:func:`due_at`)."""
 
     members: int | None = None
-    """How many members there are; None where there are none of ours."""
+    """The number of members; None if there is no cluster of ours to count them in."""
 
 
 @dataclass(frozen=True)
@@ -72,17 +72,17 @@ Handler = Callable[[Job, Any, float], Decision]
 
 
 class LifeError(AssertionError):
-    """The table and what a handler did do not agree: a defect of Pitstop. Nothing of that decision is saved."""
+    """A handler did what the table does not allow: a defect of Pitstop. Nothing of that decision is saved."""
 
 
 @dataclass(frozen=True)
 class Edge:
-    """One row of the table: where it may lead, and the handler that decides."""
+    """One row of the table: the states that it may lead to, and the handler that decides."""
 
     handler: Handler
     to: frozenset[JobState]
     refuses: bool = False
-    """True if it only answers with the sentence that says why not."""
+    """True if the row only refuses the request with a sentence."""
 
 
 def _start(job: Job, event: Due, now: float) -> Decision:
@@ -128,7 +128,7 @@ MODES: dict[JobState, tuple[Mode | None, ...]] = {
     F: (None, Mode.EXPORT),
     D: (None,),
 }
-"""In which modes a job may be in a state."""
+"""State -> the modes in which a job may be in it."""
 
 Key = tuple[JobState, Mode | None, type]
 ANY = tuple(Mode)
@@ -207,7 +207,7 @@ _ROWS: tuple[Row, ...] = (
 )  # fmt: skip
 
 _OF_RUNS = (Suspend, Restart, CancelAndExport, Export)
-"""What is usually asked of a run."""
+"""The requests that are usually made of a run."""
 
 _REFUSALS: tuple[Row, ...] = (
     # What is asked for where it is not legal: nothing changes, and the sentence is that of the reference
@@ -243,9 +243,9 @@ LIFE = _table()
 
 
 def decide(job: Job, event: Event, now: float) -> Decision:
-    """What becomes of a job, and what is to be done. Facts about an older run change nothing.
+    """Decide what becomes of a job, and what is to be done. Facts about an older run change nothing.
 
-    Raises LifeError if a handler leads where the table does not, or makes a job what it cannot be.
+    Raises LifeError if a handler leads to a state that the table does not allow, or makes a job that breaks a rule.
     """
     if isinstance(event, Observation) and event.token != job.token and not _concerns_no_run(event):
         return Decision(job)
@@ -259,14 +259,14 @@ def decide(job: Job, event: Event, now: float) -> Decision:
 
 
 def kind_of(event: Event) -> type:
-    """What the table knows an event by."""
+    """Return the type by which the table knows an event."""
     if isinstance(event, Operation):
         return type(event.request)
     return type(event.fact) if isinstance(event, Observation) else type(event)
 
 
 def due_at(job: Job) -> float | None:
-    """When something is due for a job without anybody asking, in seconds since the epoch; None if nothing is."""
+    """Return the time at which something is due for a job without a request, in seconds since the epoch; None if nothing is."""
     if job.state is N:
         return None if job.withdrawal is not None else job.due or 0.0
     if job.state is not R:
@@ -276,13 +276,13 @@ def due_at(job: Job) -> float | None:
 
 
 def timed_out_at(job: Job) -> float | None:
-    """When a job that runs is ended for having run too long (jet.md §1.4), in seconds since the epoch."""
+    """Return the time at which a job has run too long (jet.md §1.4), in seconds since the epoch; None if there is no bound."""
     timeout = job.version.config.timeout_ms
     return job.start_time + timeout / 1000 if timeout is not None and job.start_time is not None else None
 
 
 def is_due(job: Job, now: float) -> bool:
-    """Whether that time has come."""
+    """Return True if the time that :func:`due_at` gives has come."""
     at = due_at(job)
     if at is None:
         return False
@@ -292,7 +292,7 @@ def is_due(job: Job, now: float) -> bool:
 
 
 def _of_another_export(job: Job, event: Event) -> bool:
-    """True for what became of an export before the one that a suspended job is busy with: it was done twice."""
+    """Return True for the outcome of an earlier export than the one that a suspended job is busy with: it was done twice."""
     exporting = job.termination.operation if job.state in (X, F) and job.termination is not None else None
     fact = event.fact if isinstance(event, Observation) else None
     return exporting is not None and isinstance(fact, Exported | ExportFailed) and fact.operation != exporting

@@ -1,4 +1,4 @@
-"""Which runs are gone: their process has ended, hangs, or never took its job."""
+"""Finds the runs that are gone: their process has ended, hangs, or never took its job."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ log = structlog.get_logger("pitstop.control")
 RUNNING_STATES = (JobState.STARTING, JobState.RUNNING)
 """States in which a job has a run."""
 CLAIM_SECONDS = 90.0
-"""How long a started run may take to claim its job: Python, Java and a busy machine."""
+"""The longest that a started run may take to claim its job, in seconds: it starts Python and Java, maybe on a busy machine."""
 HANG_SECONDS = 30.0
-"""How long the lease of a living process may stay expired. Measured by the monotonic clock, which stands still
-while the machine sleeps: a run that slept with us gets the time to renew."""
+"""The longest that the lease of a living process may stay expired, in seconds. The monotonic clock measures it, which stands
+still while the machine sleeps: a run that slept with us gets the time to renew."""
 SLOW_SECONDS = 2.0
-"""A store that takes so long for one write is busy: runs may be waiting to renew their leases."""
+"""The seconds for one write from which a store counts as busy: runs may be waiting to renew their leases."""
 
 Run = tuple[str, int]
 """Job id and token."""
@@ -46,10 +46,10 @@ class Liveness:
         self._expired_since: dict[Run, float] = {}
         self._watched: set[Run] = set()
         self._takes_writes: bool | None = None
-        """Whether the store does, once it was asked in this look."""
+        """True if the store takes writes; None until this look has asked the store."""
 
     def gone(self, jobs: list[Job], busy: Callable[[str], bool]) -> list[Gone]:
-        """The runs of the jobs that are gone. Look before reading the facts, so that a run's last words count first.
+        """Return the runs of the jobs that are gone. Call it before the facts are read, so that a run's last words count first.
 
         A job with ``busy(id)`` is left alone: its run may still be about to be started.
         """
@@ -108,8 +108,9 @@ class Liveness:
         return self._clock.monotonic() - since > HANG_SECONDS
 
     def _store_takes_writes(self) -> bool:
-        """False while runs cannot claim their jobs or renew their leases for want of the store, which can be read all the time it
-        is locked. Asked once a look: it may take as long as a writer waits for the ones before it.
+        """Return False while the store is away or locked, so that no run can claim its job or renew its lease.
+
+        A locked store can still be read. It is asked once a look: the answer may take as long as a writer waits for others.
         """
         if self._takes_writes is None:
             self._takes_writes = self._writes_soon()

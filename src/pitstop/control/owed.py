@@ -1,4 +1,4 @@
-"""What a job's recorded state owes the world: what an earlier control plane, or a failed action, may have left undone.
+"""The work that a job's recorded state still calls for: an earlier control plane, or a failed action, may have left it undone.
 
 Level-triggered: it follows from what is recorded, not from what has happened, and doing it again changes nothing.
 """
@@ -22,7 +22,7 @@ from pitstop.model.operation import Operation, Rescale, UpdateJob, moves_state, 
 
 
 def owed(job: Job, open_operations: Iterable[Operation]) -> tuple[WorldAction, ...]:
-    """The actions that make the world agree with the record, in the order in which they are to be done."""
+    """Return the actions that make the world agree with the record, in the order in which they are to be done."""
     operations = {operation.id: operation for operation in open_operations}
     going_back = (Withdraw(job.withdrawal),) if job.withdrawal is not None else ()
     return (*_of_state(job, operations), *going_back, *_preparing(job, operations))
@@ -61,7 +61,7 @@ def _export(job: Job, operations: dict[int, Operation]) -> tuple[WorldAction, ..
 
 
 def unneeded(job: Job, lineages: Iterable[str], open_operations: Iterable[Operation]) -> tuple[DropCheckpoint, ...]:
-    """Of the checkpoints that a job has on disk, those that it will never go on with.
+    """Return the checkpoints, out of those that a job has on disk, with which it will never go on.
 
     None while a version may be under way that has not told which checkpoint is its own.
     """

@@ -1,4 +1,4 @@
-"""What was decided, done: each action in a lane, off the loop's thread, and again until it is done."""
+"""Performs what was decided: each action in a lane, off the loop's thread, and again until it is done."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from pitstop.model.snapshot import SnapshotRecord
 from pitstop.snapshots.files import Files
 
 RETRY_SECONDS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0)
-"""How long after its first, second … failure in a row an action is done again."""
+"""The pause before an action is tried again, in seconds, after its first, second … failure in a row."""
 
 log = structlog.get_logger("pitstop.control")
 
@@ -46,11 +46,11 @@ class Failed:
     """An action that could not be done."""
 
     job: Job
-    """As it was when that was decided."""
+    """The job as it was when the action was decided."""
     action: WorldAction
     times: int
     due: float
-    """When it is done again, by the monotonic clock."""
+    """The time at which the action is tried again, by the monotonic clock."""
 
 
 class Performer:
@@ -75,7 +75,7 @@ class Performer:
         self._clock, self._wake, self._data, self._files = clock, wake, data, files
         self._check_lead = check_lead
         self._failed: deque[Failed] = deque()
-        """Actions that are to be done again."""
+        """The actions that have failed and are to be done again."""
 
     def act(self, job: Job, actions: Collection[Action]) -> None:
         """Begin what was decided for a job; nothing of it waits for what was decided for another."""

@@ -46,7 +46,7 @@ who listens asks for what comes after the last one. `add_status_listener(functio
 
 
 def page() -> str:
-    """The page, in Markdown."""
+    """Return the page, in Markdown."""
     return f"{_HEAD}\n{_diagram()}\n{_states()}\n{_requests()}\n{_EVENTS}"
 
 

@@ -1,4 +1,4 @@
-"""Places that jobs write into: two that are active do not write into one, unless a user says so (option allow_shared)."""
+"""The places that jobs write into. Two active jobs do not share one, unless a user allows it (option allow_shared)."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class PlannedSink:
     location: str
     connector: str
     place: str | None
-    """Where it writes; None if that is not known: its kind does not tell, or its plan is of an older release."""
+    """The place that it writes into; None if its kind does not tell it, or its plan is of an older release."""
 
     def may_write_where(self, other: PlannedSink) -> bool:
-        """True if both write into one place. Where one of them does not tell its place, their names do."""
+        """Return True if both may write into one place. If one does not tell its place, their names are compared."""
         if self.place is None or other.place is None:
             return self.name == other.name
         return self.place == other.place
@@ -106,7 +106,7 @@ def _refuse(job: Job, sinks: list[PlannedSink], others: Iterable[Job]) -> None:
 
 
 def _versions(job: Job) -> Iterator[Version]:
-    """The versions that a job writes by, or may go back to."""
+    """Yield the versions by which a job writes, or to which it may go back."""
     yield job.version
     yield job.saved
     phase = job.update.phase if job.update is not None else None

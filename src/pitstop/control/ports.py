@@ -1,4 +1,4 @@
-"""What the brain needs of the world: small protocols that engines implement."""
+"""The protocols through which the control plane reaches the world. Engines implement them."""
 
 from __future__ import annotations
 
@@ -20,157 +20,157 @@ from pitstop.model.task import Compilation, Compile, ExportState, ImportState, Q
 
 T = TypeVar("T")
 RunHandle = NewType("RunHandle", str)
-"""Names the process of a run for as long as it is recorded; only the launcher that made it can read it."""
+"""The name of a run's process for as long as the process is recorded. Only the launcher that made it can read it."""
 
 CONTROL = "control"
 """The control plane's name in :class:`Wake`; a run's is the id of its job."""
 
 
 PROGRESS = "progress"
-"""In :class:`Wake`, who shows how jobs get on: a run has reported its progress."""
+"""The name in :class:`Wake` of those who show how jobs get on. It is woken when a run has reported its progress."""
 
 CHANGED = "changed"
-"""In :class:`Wake`, the control planes that do not lead: the one that does has decided something."""
+"""The name in :class:`Wake` of the control planes that do not lead. It is woken when the leader has decided something."""
 
 
 class Waiter(Protocol):
-    """One who can be woken."""
+    """A sleeper that can be woken."""
 
     def wait(self, seconds: float) -> bool:
-        """Sleep until woken, at most ``seconds``; True if woken. Several wakes count as one."""
+        """Sleep until woken, at most ``seconds``; return True if woken. Several wakes count as one."""
         ...
 
     def close(self) -> None:
-        """Wait no more."""
+        """Stop waiting."""
         ...
 
 
 class Wake(Protocol):
-    """Tells processes that there is something new in the store. A wake carries no data and may get lost: who waits
+    """Tells processes that there is something new in the store. A wake carries no data and may get lost: a waiting process
     looks now and then anyway."""
 
     def wake(self, name: str) -> None:
-        """Wake who waits under that name; nothing happens if nobody does. Never blocks, never fails."""
+        """Wake the waiter of that name; do nothing if there is none. Never blocks, never fails."""
         ...
 
     def waiter(self, name: str) -> Waiter:
-        """Be the one who is woken under that name, in the place of whoever was before."""
+        """Return the waiter of that name, which replaces any earlier one."""
         ...
 
 
 class Leadership(Protocol):
-    """Which of the control planes of one store leads: the one whose lease has not ended. Raises StoreError as every read."""
+    """The lead of the control planes of one store: the one whose lease has not ended has it. Raises StoreError as every read."""
 
     def take(self, seconds: float) -> int | None:
-        """Lead for so long, if nobody does; the number of this lead, higher than all before, or None."""
+        """Take the lead for ``seconds`` if nobody has it. Return the number of this lead, higher than all before, or None."""
         ...
 
     def renew(self, epoch: int, seconds: float) -> bool:
-        """Lead for so long from now on; False if that lead is over."""
+        """Keep the lead for ``seconds`` from now on; return False if that lead is over."""
         ...
 
     def release(self, epoch: int) -> None:
-        """Lead no more, so that another one can at once."""
+        """Give up the lead, so that another control plane can take it at once."""
         ...
 
     def leader(self) -> str | None:
-        """The address of the control plane that leads; None if none does at this moment."""
+        """Return the address of the control plane that leads; None if none does at this moment."""
         ...
 
     def end_all(self) -> None:
-        """Let every control plane end that there is now."""
+        """Ask every control plane that exists now to end."""
         ...
 
     def ends(self) -> int:
-        """How often that has been asked for."""
+        """Return the number of times that ``end_all`` has been called."""
         ...
 
 
 class Outputs(Protocol):
-    """What versions have written into files and maps that may be gone back from."""
+    """The output that versions of jobs have written into files and maps, as long as their jobs may go back from them."""
 
     def withdraw(self, job_id: str, operation: int) -> tuple[int, int]:
-        """Take out again what the new version of that update has written; how many files, and entries of maps, that concerned.
+        """Remove what the new version of that update has written. Return the numbers of files and of map entries concerned.
 
-        May be cut off and done again; nothing writes for that version any more.
+        The call may be cut off and repeated; nothing writes for that version any more.
         """
         ...
 
     def forget(self, find: Callable[[str], Job | None]) -> None:
-        """Drop what is kept for updates that no job may go back from any more. ``find`` reads a job by its id."""
+        """Drop what is kept for updates that no job can go back from any more. ``find`` reads a job by its id."""
         ...
 
 
 class Members(Protocol):
-    """Who lends cores to jobs."""
+    """The members that lend cores to jobs."""
 
     def list(self) -> list[Member]:
-        """Those whose heart beats, in the order of their names."""
+        """Return the members whose heart beats, in the order of their names."""
         ...
 
 
 class Membership(Members, Protocol):
-    """What a member does to be one."""
+    """The calls by which a process joins a cluster, stays in it and leaves it."""
 
     def join(self, member: Member) -> None:
-        """Be a member from now on; ConflictError if one of that name lives already."""
+        """Join as a member; ConflictError if a member of that name lives already."""
         ...
 
     def beat(self, member_id: str) -> MemberState | None:
-        """Tell that it lives, and hear what it is to do; None if the cluster has taken it for dead: it joins again."""
+        """Report that the member lives; return what it is to do, or None if the cluster took it for dead: it joins again."""
         ...
 
     def ask_to_leave(self, name: str) -> None:
-        """NotFoundError if there is no such member."""
+        """Ask the member of that name to leave; NotFoundError if there is none."""
         ...
 
     def leave(self, member_id: str) -> None:
-        """Be a member no more."""
+        """End the membership of a member."""
         ...
 
 
 class Registry(Protocol):
-    """Jobs, wishes, facts and snapshots in one relational store. Each method alone is one transaction."""
+    """Jobs, requests, facts and snapshots in one relational store. Each method alone is one transaction."""
 
     def transaction(self) -> AbstractContextManager[object]:
-        """What this thread writes within it happens wholly or not at all."""
+        """Return a context in which all that this thread writes happens wholly or not at all."""
         ...
 
     def add_job(self, job: Job) -> None:
-        """Insert; raises ConflictError if its name belongs to an active job (jet.md §1.3 submit), or its id to any."""
+        """Insert a job; ConflictError if its name belongs to an active job (jet.md §1.3 submit), or its id to any."""
         ...
 
     def get_job(self, job_id: str) -> Job | None: ...
 
     def find_jobs(self, name_or_id: str) -> list[Job]:
-        """Jobs of that id or name: active first, then newest submission."""
+        """Return the jobs of that id or name: active ones first, then the newest submissions."""
         ...
 
     def overview(self, include_ended: bool = True, named: str | None = None) -> list[tuple[Job, Progress]]:
-        """Jobs with their progress, newest first, or those of that name or id as ``find_jobs``; quick for thousands.
+        """Return jobs with their progress, newest first, or those of that name or id as ``find_jobs``; quick for thousands.
 
-        What has not changed since the last call may be the same objects as then.
+        Jobs that have not changed since the last call may be the same objects as then.
         """
         ...
 
     def overview_of(self, names: Collection[str]) -> dict[str, tuple[Job, Progress]]:
-        """The first of ``overview(named=...)`` for each of these names or ids, of those that there are; quick for hundreds."""
+        """Return the first of ``overview(named=...)`` for each of these names or ids that exists; quick for hundreds."""
         ...
 
     def states(self, job_ids: Collection[str]) -> dict[str, JobState]:
-        """The states of those of these jobs that there are; quick for thousands."""
+        """Return the states of these jobs, without the jobs that do not exist; quick for thousands."""
         ...
 
     def unanswered(self, operations: Collection[int]) -> set[int]:
-        """Those of these operations that are waiting or being carried out; quick for thousands."""
+        """Return the ids, out of these, of operations that wait or are being carried out; quick for thousands."""
         ...
 
     def jobs(self, include_ended: bool = True) -> list[Job]:
-        """All that this release can read, the newest first."""
+        """Return all jobs that this release can read, the newest first."""
         ...
 
     def unreadable_jobs(self) -> list[str]:
-        """The ids of jobs that a later release has recorded, or versions of them: nothing of theirs may be removed."""
+        """Return the ids of jobs of which a later release has recorded anything. Nothing of theirs may be removed."""
         ...
 
     def save_job(self, job: Job) -> None:
@@ -178,49 +178,49 @@ class Registry(Protocol):
         ...
 
     def add_event(self, job_id: str, event: JobEvent) -> None:
-        """Record what has happened to a job as its next event; so many of the newest are kept as a setting says.
+        """Record what has happened to a job as its next event. A setting says how many of the newest events are kept.
 
-        Within the transaction that saves the job: what is read here is then the whole way to the state that is read there.
+        Call it within the transaction that saves the job: the events then always lead up to the state that is saved.
         """
         ...
 
     def events(self, job_id: str, after: int, limit: int) -> list[JobEvent]:
-        """At most ``limit`` events of a job with sequence > ``after``, oldest first."""
+        """Return at most ``limit`` events of a job with sequence > ``after``, oldest first."""
         ...
 
     def put_version(self, job_id: str, version: Version, now: float) -> None:
         """Record a version that the job has from ``now`` on, or what has become known of it since.
 
-        One that was gone back from is overwritten by the next one, which has its number. So many of the newest are kept as a
-        setting says.
+        A version that the job has gone back from is overwritten by the next one, which has the same number. A setting says how
+        many of the newest versions are kept.
         """
         ...
 
     def versions(self, job_id: str) -> list[KeptVersion]:
-        """The versions that a job has and had, the newest first."""
+        """Return the versions that a job has and had, the newest first."""
         ...
 
     def version_artifacts(self) -> list[tuple[str, int, str]]:
-        """Job, number and path of the artifact of all versions that are kept, each job's newest first; quick for thousands."""
+        """Return job, number and artifact path of each version that is kept, each job's newest first; quick for thousands."""
         ...
 
     def samples(self, job_id: str, step: int, after: float) -> list[Sample]:
-        """How a job did: samples ``step`` seconds apart (one of STEPS), later than a time, oldest first."""
+        """Return the samples of a job that are ``step`` seconds apart (one of STEPS) and later than ``after``, oldest first."""
         ...
 
     def newest_events(self, job_ids: Collection[str]) -> dict[str, int]:
-        """The sequence of the last event of those of these jobs that there are, 0 before the first; quick for thousands."""
+        """Return the sequence of the last event of each of these jobs that exists, 0 before the first; quick for thousands."""
         ...
 
     def delete_ended(self, keep: int, older_than: float) -> list[str]:
-        """Forget ended jobs but the ``keep`` that ended last, and those that ended before a time; returns their ids."""
+        """Forget all ended jobs but the ``keep`` last ones, and all that ended before ``older_than``; return their ids."""
         ...
 
     def prune(self, answered_before: float) -> None:
-        """Forget operations that were answered before a time, and commands and leases of runs before each job's last two; and
-        of events, versions and samples what is more than the settings say.
+        """Forget operations that were answered before a time, and commands and leases of all but each job's last two runs.
 
-        A job that goes on for years is never forgotten with what belongs to it. Space that is free then is given back.
+        Also forget the events, versions and samples beyond what the settings keep: a job that goes on for years is never
+        forgotten with what belongs to it. The space that becomes free is given back.
         """
         ...
 
@@ -231,44 +231,44 @@ class Registry(Protocol):
     def get_operation(self, operation_id: int) -> Operation | None: ...
 
     def pending_operations(self) -> list[Operation]:
-        """Oldest first."""
+        """Return the pending operations, oldest first."""
         ...
 
     def open_operations(self, job_id: str) -> list[Operation]:
-        """Pending and running ones of a job, oldest first."""
+        """Return the pending and running operations of a job, oldest first."""
         ...
 
     def recent_operations(self, seconds: float, most: int) -> list[Operation]:
-        """Those that are not answered, and those that were in the last so many seconds, of these the newest ``most``; by id.
+        """Return the open operations, and the newest ``most`` of those that were answered in the last ``seconds``; by id.
 
-        Quick, however many others there are.
+        Quick, however many other operations there are.
         """
         ...
 
     def start_operation(self, operation_id: int) -> None:
-        """Mark a pending one as running."""
+        """Mark a pending operation as running."""
         ...
 
     def finish_operation(self, operation_id: int, error: Problem | None = None, result: Result | None = None) -> None:
-        """Answer an open one: FAILED if there is an error, else DONE. One that is answered already stays as it is."""
+        """Answer an open operation: FAILED if there is an error, else DONE. An answered one stays as it is."""
         ...
 
     def add_command(self, job_id: str, token: int, order: Order) -> Command: ...
 
     def take_observations(self) -> list[Observation]:
-        """Unconsumed facts, oldest first; they stay until :meth:`consume`."""
+        """Return the unconsumed facts, oldest first; they stay until :meth:`consume`."""
         ...
 
     def consume(self, observation_id: int) -> None: ...
 
     def add_snapshot(self, record: SnapshotRecord) -> None:
-        """Insert or replace by name."""
+        """Insert a snapshot, or replace the one of that name."""
         ...
 
     def get_snapshot(self, name: str) -> SnapshotRecord | None: ...
 
     def snapshots(self) -> list[SnapshotRecord]:
-        """Sorted by name."""
+        """Return all snapshots, sorted by name."""
         ...
 
     def delete_snapshot(self, name: str) -> bool: ...
@@ -278,16 +278,16 @@ class Registry(Protocol):
         ...
 
     def lease_left(self, job_id: str, token: int) -> float | None:
-        """Seconds until the lease of that run ends, by the clock that it was given by; None if it never took one."""
+        """Return the seconds until the lease of that run ends, by the clock that granted it; None if the run never took one."""
         ...
 
     def handle_of(self, job_id: str, token: int) -> RunHandle | None:
-        """The handle with which the run has claimed its job; None if it never did."""
+        """Return the handle with which the run has claimed its job; None if it never did."""
         ...
 
 
 class RunnerLink(Protocol):
-    """What one run needs of the store. Every call but ``claim`` raises FencedError once the run has lost its job."""
+    """The access of one run to the store. Every call but ``claim`` raises FencedError once the run has lost its job."""
 
     def claim(self, job_id: str, token: int, handle: RunHandle, lease_seconds: float) -> Job:
         """Take the lease of the run and read its job; FencedError if a higher token exists, or another process has the run."""
@@ -296,7 +296,7 @@ class RunnerLink(Protocol):
     def renew(self, lease_seconds: float) -> None: ...
 
     def commands(self, after: int) -> list[Command]:
-        """Commands for this run with id > ``after``, oldest first."""
+        """Return the commands for this run with id > ``after``, oldest first."""
         ...
 
     def observe(self, observation: Observation) -> None:
@@ -310,40 +310,40 @@ class RunnerLink(Protocol):
         ...
 
     def held(self) -> AbstractContextManager[int | None]:
-        """Within it no other run can take the job: checking and what is done then are one step. Others wait: be short.
+        """Return a context in which no other run can take the job, so that check and write are one step. Others wait: be short.
 
-        Gives the update whose new version's writes may have to be withdrawn (model.job.Job.withdrawable).
+        The context gives the update whose new version's writes may have to be withdrawn (model.job.Job.withdrawable).
         """
         ...
 
     def get_snapshot(self, name: str) -> SnapshotRecord | None: ...
 
     def progress(self) -> Progress:
-        """What the runs before this one had reported."""
+        """Return the progress that the runs before this one had reported."""
         ...
 
 
 class Ownership(Protocol):
-    """What a run asks about its job while it writes an epoch. While the store is away, every call waits until it is back."""
+    """A run's claim to its job while the run writes an epoch. While the store is away, every call waits until it is back."""
 
     def check(self) -> None:
         """Return if the run still has its job; raise FencedError if not."""
         ...
 
     def held(self) -> AbstractContextManager[int | None]:
-        """As RunnerLink.held: for what a run that has lost its job must not write. FencedError if it has."""
+        """Return a context as RunnerLink.held, for writes that only the job's owner may make; FencedError if the job is lost."""
         ...
 
     def patiently(self, work: Callable[[], T]) -> T:
-        """Do what needs the store, again and again until it is there; ``work`` has changed nothing if it raises StoreError."""
+        """Repeat ``work`` until the store is there, and return its result. If it raises StoreError it has changed nothing."""
         ...
 
 
 class NoOtherRun:
-    """Ownership of a job that only this process knows."""
+    """The ownership of a job that only this process knows."""
 
     def check(self) -> None:
-        """Nobody can have taken it."""
+        """Do nothing: no other run can have taken the job."""
 
     def held(self) -> AbstractContextManager[int | None]:
         return nullcontext()
@@ -354,77 +354,77 @@ class NoOtherRun:
 
 @dataclass(frozen=True)
 class RunSpec:
-    """Which run to start."""
+    """A run that is to be started."""
 
     job_id: str
     token: int
     standby: str | None = None
-    """The process that has made itself ready for this run; another one takes it if that is gone."""
+    """The process that has made itself ready for this run; if it is gone, another one takes the run."""
     job_name: str | None = None
-    """What the lines of its log say."""
+    """The job's name as the lines of the run's log give it."""
 
 
 class Launcher(Protocol):
     """Starts and ends runner processes; they survive the control plane that started them."""
 
     def start(self, spec: RunSpec) -> None:
-        """Start a run (in a warm spare process if there is one); returns at once."""
+        """Start a run, in a warm spare process if there is one; return at once."""
         ...
 
     def start_failed(self, job_id: str, token: int) -> bool:
-        """True if the process that was started for this run has ended. False if it lives or nothing is known of it."""
+        """Return True if the process that was started for this run has ended; False if it lives or is not known."""
         ...
 
     def prepare(self) -> None:
-        """Called while no run is being started: make ready for the next ones."""
+        """Get ready for the next runs. Called while no run is being started."""
         ...
 
     def alive(self, run: RunHandle) -> bool | None:
-        """False once its process has ended; None if that cannot be seen from here, but only by its lease."""
+        """Return False once the run's process has ended; None if that can only be told by its lease, and not from here."""
         ...
 
     def kill(self, run: RunHandle) -> None:
-        """End it at once, with all it has started, also where it is gone itself and what it started is not."""
+        """End a run's process at once, with all that it has started, even if the process itself is gone already."""
         ...
 
     def watch(self, run: RunHandle) -> None:
-        """Wake the control loop when that process ends."""
+        """Wake the control loop when the run's process ends."""
         ...
 
 
 class Started(StrEnum):
-    """How far a member is with a run that it was given."""
+    """The progress of a member with a run that was assigned to it."""
 
     ASKED = "asked"
     BEGUN = "begun"
-    """Its process has been started."""
+    """The run's process has been started."""
     FAILED = "failed"
-    """Its process could not be started, or has ended, whether or not it had claimed its job."""
+    """The run's process could not be started, or has ended, before or after it had claimed its job."""
 
 
 class Assignments(Protocol):
-    """Which member is to start which run, and which processes of other machines are to be ended. StoreError as every write."""
+    """The runs that each member is to start, and the processes that it is to end. Raises StoreError as every write."""
 
     def assign(self, spec: RunSpec, member_id: str) -> None:
-        """Let a member start a run; earlier runs of the job are forgotten."""
+        """Assign a run to a member, which starts it; earlier runs of the job are forgotten."""
         ...
 
     def of_run(self, job_id: str, token: int) -> tuple[str, Started] | None:
-        """The member that has been given a run, and how far it is; None if none has."""
+        """Return the member that a run is assigned to, and how far it is; None if the run is assigned to none."""
         ...
 
     def runs_of(self, member_id: str) -> list[tuple[RunSpec, Started]]:
-        """What a member has been given, of the jobs that have that run still."""
+        """Return the runs that are assigned to a member and are still the present runs of their jobs."""
         ...
 
     def tell(self, job_id: str, token: int, state: Started) -> None: ...
 
     def load(self) -> dict[str, int]:
-        """Member id -> how many runs it has, of the jobs that have that run still."""
+        """Return member id -> the number of its runs that are still the present runs of their jobs."""
         ...
 
     def ask_to_kill(self, run: RunHandle) -> None:
-        """Let a member of that machine end it."""
+        """Ask a member on the run's machine to end its process."""
         ...
 
     def to_kill(self) -> list[RunHandle]: ...
@@ -433,17 +433,17 @@ class Assignments(Protocol):
 
 
 class Standby(Protocol):
-    """A warm runner that is held back, and makes itself ready for one version of a job."""
+    """A warm runner that is held back and gets ready for one version of a job."""
 
     @property
     def id(self) -> str: ...
 
     def compile(self, task: Compile) -> Compilation:
-        """Compile the version and keep it compiled; raises what is wrong with the version."""
+        """Compile the version and keep it compiled; raise the error of a faulty version."""
         ...
 
     def rehearse(self, task: Rehearse) -> None:
-        """Start the compiled version once from a copy of a checkpoint; raises what kept it from starting."""
+        """Start the compiled version once from a copy of a checkpoint; raise the error that keeps it from starting."""
         ...
 
 
@@ -459,9 +459,9 @@ class Workers(Protocol):
     def import_state(self, task: ImportState) -> SnapshotRecord: ...
 
     def hold(self, seconds: float) -> Standby | None:
-        """A warm runner that nothing else is given to; None if none is ready within so many seconds."""
+        """Reserve a warm runner and return it; None if none is ready within ``seconds``."""
         ...
 
     def release(self, standby: str) -> None:
-        """End a held one, unless it has been given its run."""
+        """End a held runner, unless it has been given its run."""
         ...

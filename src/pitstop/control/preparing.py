@@ -18,7 +18,7 @@ from pitstop.model.task import Rehearse
 from pitstop.snapshots.files import LOCAL_FILES, Files
 
 WARM_SECONDS = 60.0
-"""How long an update waits for a warm runner before it goes on without."""
+"""The longest that an update waits for a warm runner before it goes on without one, in seconds."""
 
 
 class Preparer:
@@ -34,7 +34,7 @@ class Preparer:
         self._lock = threading.Lock()
 
     def prepare(self, job: Job, operation_id: int) -> UpdatePrepared:
-        """Make the version that an operation asks for ready; raises the PitstopError that says why it cannot take over."""
+        """Get the version that an operation asks for ready; raise the PitstopError that says why it cannot take over."""
         with self._lock:
             self._open.add(operation_id)
         operation = self._registry.get_operation(operation_id)
@@ -59,7 +59,7 @@ class Preparer:
         return dataclasses.replace(prepared, standby=standby.id)
 
     def answered(self, operation_id: int) -> str | None:
-        """An operation is answered: returns the warm runner that was held for it, to be released."""
+        """Note that an operation is answered; return the warm runner that was held for it and is to be released."""
         with self._lock:
             self._open.discard(operation_id)
             return self._standbys.pop(operation_id, None)

@@ -1,4 +1,4 @@
-"""What is kept of jobs that have ended, and for how long (jet.md §1.3: results retained)."""
+"""The retention of ended jobs: what is kept of them, and for how long (jet.md §1.3: results retained)."""
 
 from __future__ import annotations
 
@@ -17,40 +17,40 @@ from pitstop.snapshots.checkpoint import FACTS, Checkpoint
 from pitstop.snapshots.files import LOCAL_FILES, Files
 
 SWEEP_SECONDS = 3600.0
-"""How often results that are too old are looked for."""
+"""The time between two searches for results that are too old, in seconds."""
 LEFT_SECONDS = 86_400.0
-"""A folder this young without a name may be a snapshot that is being exported."""
+"""The age, in seconds, up to which a folder without a name may be a snapshot that is being exported."""
 ANSWERED_SECONDS = 86_400.0
-"""How long the answer to a request can be asked for."""
+"""The time for which the answer to a request can be asked for, in seconds."""
 FRESH_SECONDS = 3600.0
-"""Artifacts and packages this young may belong to a job that is just being submitted."""
+"""The age, in seconds, up to which artifacts and packages may belong to a job that is just being submitted."""
 
 
 def has_state(data: DataFolder, job: Job, files: Files = LOCAL_FILES) -> bool:
-    """True if checkpoints of the job are still there."""
+    """Return True if checkpoints of the job are still there."""
     return bool(_checkpoints(data, job, files))
 
 
 def has_begun(data: DataFolder, job: Job, lineage: str, files: Files = LOCAL_FILES) -> bool:
-    """True if the job has planned an epoch on that checkpoint, and the checkpoint is still there."""
+    """Return True if the job has planned an epoch on that checkpoint, and the checkpoint is still there."""
     return Checkpoint(data.job(job.id).checkpoint(lineage), files).planned() >= 0
 
 
 def state_bytes(data: DataFolder, job: Job, files: Files = LOCAL_FILES) -> int:
-    """Size of all checkpoints of the job; files that snapshots share with them count as well."""
+    """Return the size of all checkpoints of the job; files that snapshots share with them count as well."""
     sizes = (files.facts(folder / path) for folder in _checkpoints(data, job, files) for path in files.walk(folder))
     return sum(facts.bytes for facts in sizes if facts is not None)
 
 
 def drop_state(data: DataFolder, job: Job, files: Files = LOCAL_FILES) -> None:
-    """Remove what only a job that may run again needs. Its log and its exported snapshots stay."""
+    """Remove the files that a job needs only if it runs again. Its log and its exported snapshots stay."""
     for checkpoint in _checkpoints(data, job, files):
         files.remove(checkpoint)
     shutil.rmtree(data.job(job.id).work, ignore_errors=True)
 
 
 def drop_checkpoint(data: DataFolder, job: Job, lineage: str, files: Files = LOCAL_FILES) -> None:
-    """Remove one checkpoint of a job that goes on with another, and what was made beside it to look into its state."""
+    """Remove one checkpoint of a job that goes on with another, and the files made beside it to look into its state."""
     checkpoint = data.job(job.id).checkpoint(lineage)
     for folder in _checkpoints(data, job, files):
         if folder.name.startswith(f"{checkpoint.name}."):
@@ -59,9 +59,9 @@ def drop_checkpoint(data: DataFolder, job: Job, lineage: str, files: Files = LOC
 
 
 def old_lineages(data: DataFolder, job: Job, now: float, files: Files = LOCAL_FILES) -> list[str]:
-    """The lineages of a job's checkpoints that began more than an hour ago.
+    """Return the lineages of a job's checkpoints that began more than an hour ago.
 
-    A younger one may belong to a version that starts and has not told its lineage yet, so that it looks like nobody's.
+    A younger one may belong to a version that starts and has not told its lineage yet, and looks unused.
     """
     begun = [(folder, files.facts(folder / FACTS)) for folder in _checkpoints(data, job, files) if "." not in folder.name]
     old = [folder for folder, facts in begun if facts is not None and now - facts.modified > FRESH_SECONDS]
@@ -69,7 +69,7 @@ def old_lineages(data: DataFolder, job: Job, now: float, files: Files = LOCAL_FI
 
 
 def kept_until(job: Job, retention: Retention = USUAL) -> float | None:
-    """When the state of an ended job is removed, in seconds since the epoch; None if it keeps none."""
+    """Return the time at which the state of an ended job is removed, in seconds since the epoch; None if it keeps none."""
     if job.state is not JobState.FAILED or job.state_dropped or job.completion_time is None:
         return None
     return job.completion_time + (retention.cancelled_time if job.user_cancelled else retention.result_time)
@@ -101,7 +101,7 @@ def sweep(
 
 
 def _forget_rescaling(registry: Registry, data: DataFolder, files: Files) -> None:
-    """Snapshots that nobody has asked for, of jobs that were to be rescaled and went back, or ended meanwhile."""
+    """Remove snapshots of rescaling that nobody has asked for, of jobs that went back or ended meanwhile."""
     made = [record for record in registry.snapshots() if record.name == rescaling_snapshot(record.job_id)]
     if not made or registry.unreadable_jobs():
         return
@@ -117,7 +117,7 @@ def _forget_rescaling(registry: Registry, data: DataFolder, files: Files) -> Non
 
 
 def _remove_unnamed(folder: Path, named: Collection[str], now: float) -> None:
-    """Remove what stands in a folder under other names, but for what is young."""
+    """Remove all entries of a folder that have other names, but for young ones."""
     for found in folder.glob("*"):
         if found.name not in named and now - found.stat().st_mtime > FRESH_SECONDS:
             # Who looks whether it is there finds all of it, or nothing.
@@ -128,7 +128,7 @@ def _remove_unnamed(folder: Path, named: Collection[str], now: float) -> None:
 
 
 def remove_replaced(record: SnapshotRecord, data: DataFolder, files: Files = LOCAL_FILES) -> None:
-    """Remove the folders of snapshots that had this one's name before it."""
+    """Remove the folders of earlier snapshots with this one's name."""
     stem, new = f"{record.name}@", Path(record.path).name
     for name in files.names(data.snapshots):
         if name == record.name != new or (name.startswith(stem) and name < new):
@@ -143,7 +143,7 @@ def remove_snapshot(name: str, data: DataFolder, files: Files = LOCAL_FILES) -> 
 
 
 def remove_unnamed_snapshots(registry: Registry, data: DataFolder, now: float, files: Files = LOCAL_FILES) -> None:
-    """Remove what exports and deletions that were cut off have left: folders that no name leads to, begun a day ago.
+    """Remove the remains of interrupted exports and deletions: folders that no name leads to, begun a day ago.
 
     An export that is being made, or that its run has not told of yet, looks the same. Its files are no sign of its age: they are
     links to files of a checkpoint, which may be old.
@@ -157,19 +157,19 @@ def remove_unnamed_snapshots(registry: Registry, data: DataFolder, now: float, f
 
 
 def _newest(folder: Path, files: Files) -> float:
-    """Of a folder whose name does not tell its age: a release before made it."""
+    """Return the time of the newest file in a folder of an earlier release, whose name does not tell its age."""
     found = (files.facts(folder / path) for path in files.walk(folder))
     return max((facts.modified for facts in found if facts is not None), default=0.0)
 
 
 def _checkpoints(data: DataFolder, job: Job, files: Files) -> list[Path]:
-    """Also those that a restore has begun and not finished."""
+    """Return the checkpoints of a job, with those that a restore has begun and not finished."""
     folder = data.job(job.id).root
     return [folder / name for name in files.names(folder) if name.startswith(CHECKPOINT_PREFIX)]
 
 
 def _sources(registry: Registry, job: Job) -> list[JobSource]:
-    """What the job runs, and what an update may still go on or back to."""
+    """Return the source that the job runs, and those that an update may still go on or back to."""
     phase = job.update.phase if job.update is not None else None
     found = [job.version.source, job.saved.source]
     if isinstance(phase, Asked):

@@ -1,4 +1,4 @@
-"""How jobs follow the members of a cluster (jet.md §1.5): AS1 to AS7, AS9, and the quorum of a protected job.
+"""Lets jobs follow the members of a cluster (jet.md §1.5): AS1 to AS7, AS9, and the quorum of a protected job.
 
 A job that runs has been planned for certain members. When others are there for a while it is rescaled: the same version is made
 ready for them while it goes on, then takes its state over at an epoch boundary, as in an update. A job that does not follow stays
@@ -24,42 +24,42 @@ from pitstop.model.job import Job, JobState
 from pitstop.model.operation import Rescale, Suspend, UpdateJob, rescaling_snapshot
 
 LOST_SECONDS = 5.0
-"""A member is lost to a job once nobody has seen it for so long: where the store was away, its members come back after it."""
+"""The seconds without a sign of a member after which a job has lost it. If the store was away, members come back after it."""
 WAITED_SECONDS = 1.0
-"""Who had to wait for so long to write was not the only one."""
+"""The seconds that a write has to wait if others have to wait, too."""
 QUORUM_SECONDS = 2.0
-"""How often a job without its quorum looks for it."""
+"""The time between two looks of a job for its quorum, in seconds."""
 MEMBER_LEAVES = "A member that the job ran on leaves the cluster, and auto_scaling is off."
 AGAIN_SECONDS = (2.0, 4.0, 8.0, 16.0, 32.0, 60.0)
-"""How long after the first, second … attempt in a row to rescale a job the next one is made (AS5)."""
+"""The pause before a job is rescaled again, in seconds, after the first, second … attempt in a row (AS5)."""
 
 
 @dataclass(frozen=True)
 class ClusterSeen:
-    """Members have come or gone, and that may concern the job. ``members``: the ids of those that there are."""
+    """Members have come or gone, and that may concern the job. ``members``: the ids of the present ones."""
 
     members: frozenset[str]
 
 
 def quorum_of(size: int) -> int:
-    """More than half of so many members."""
+    """Return the smallest number that is more than half of ``size`` members."""
     return size // 2 + 1
 
 
 def needed(job: Job) -> int:
-    """How many members there must be for the job to run; 0 if it is not protected."""
+    """Return the number of members that the job needs to run; 0 if it is not protected."""
     return job.quorum if job.version.config.split_brain_protection else 0
 
 
 def planned_for(job: Job, placement: Placement | None) -> Job:
-    """A run is up on these members: a protected job's quorum may grow, of any other job it is that of these members."""
+    """Return the job with its run up on these members. The quorum of a protected job may only grow; any other is set anew."""
     if placement is None:
         return dataclasses.replace(job, placement=None)
     return dataclasses.replace(job, placement=placement, quorum=max(needed(job), quorum_of(len(placement.members))))
 
 
 def cluster_seen(job: Job, event: ClusterSeen, now: float) -> Decision:
-    """End the run of a job that has lost its quorum, or a member that it does not do without; else the quorum may grow."""
+    """End the run of a job that has lost its quorum, or a member that it cannot do without; else let the quorum grow."""
     if len(event.members) < needed(job):
         return _ends_without_quorum(job, len(event.members))
     grown = dataclasses.replace(job, quorum=max(job.quorum, quorum_of(len(event.members)))) if needed(job) else job
@@ -69,7 +69,7 @@ def cluster_seen(job: Job, event: ClusterSeen, now: float) -> Decision:
 
 
 def without_quorum(job: Job, size: int | None, now: float) -> Decision | None:
-    """A job that is to start and has not the members that it needs: it goes on waiting. None if it may start."""
+    """Let a job that is about to start wait for the members that it needs; None if it may start."""
     if size is None or size >= needed(job):
         return None
     waits = dataclasses.replace(job, due=now + QUORUM_SECONDS, interruption=_no_quorum(job, size))
@@ -77,7 +77,7 @@ def without_quorum(job: Job, size: int | None, now: float) -> Decision | None:
 
 
 def as_update(job: Job, request: Rescale) -> UpdateJob:
-    """The update that rescaling is: to the same version."""
+    """Return rescaling as an update, which is to the same version."""
     # What was renamed when the version came has its new name in the saved state, and what was dropped is not in it.
     options = {key: value for key, value in job.version.options.items() if key not in ("initial_snapshot", "allow_drop")}
     options |= {"renamed": {}}
@@ -91,9 +91,9 @@ def _stays_on_its_members(job: Job) -> bool:
 
 
 class Scaler:
-    """Watches who is there, and tells which jobs that concerns. Of one thread, the control loop's.
+    """Watches the members, and tells which jobs their coming and going concerns. Only the control loop's thread uses it.
 
-    ``check_writable`` raises StoreError if nothing can be written now: members that cannot tell that they live are not lost.
+    ``check_writable`` raises StoreError if nothing can be written now: members that cannot report that they live are not lost.
     """
 
     def __init__(
@@ -104,12 +104,12 @@ class Scaler:
         self._there: list[Member] = []
         self._changed = clock.monotonic()
         self._missing: dict[str, float] = {}
-        """Ids of members that were there, or that jobs were planned for -> since when they are not."""
+        """Id of a member that was there, or that a job was planned for -> the time since which it is missing."""
         self._asked: dict[str, tuple[int, float]] = {}
-        """Job -> how often in a row it was to be rescaled, and when that is tried again at the earliest."""
+        """Job -> the number of attempts in a row to rescale it, and the earliest time of the next one."""
 
     def look(self) -> None:
-        """See who is there now."""
+        """Look which members are there now."""
         there = self._members.list()
         if [(member.id, member.state) for member in there] != [(member.id, member.state) for member in self._there]:
             self._changed = self._clock.monotonic()
@@ -126,11 +126,11 @@ class Scaler:
 
     @property
     def size(self) -> int:
-        """How many members there are."""
+        """The number of members."""
         return len(self._there)
 
     def concerns(self, job: Job) -> ClusterSeen | None:
-        """What is to be decided for a job because of who is there; None if nothing is."""
+        """Return the event to decide on if the present members concern the job; None if they do not."""
         if job.state is not JobState.RUNNING or job.placement is None:
             return None
         self._miss(job.placement.members)
@@ -142,7 +142,7 @@ class Scaler:
         return ClusterSeen(there) if concerned and self._could_tell() else None
 
     def _could_tell(self) -> bool:
-        """Whether members that have told nothing could have. StoreError if the store is away; their time begins anew then."""
+        """Return True if silent members could have reported. If not, their time begins anew; StoreError if the store is away."""
         began = self._clock.monotonic()
         try:
             self._check_writable()
@@ -158,8 +158,9 @@ class Scaler:
         self._missing = dict.fromkeys(self._missing, self._clock.monotonic())
 
     def suspend(self, job: Job) -> Suspend | None:
-        """What to ask for if a member is about to leave that a job does not do without, so that it stops at an epoch boundary
-        (AS6); None if nothing is. A job whose guarantee keeps no state has nothing of that: it ends with the member.
+        """Return the request that stops a job at an epoch boundary if a member that it needs is about to leave (AS6); else None.
+
+        A job whose guarantee keeps no state would gain nothing: it ends with the member.
         """
         keeps = job.version.config.processing_guarantee is not ProcessingGuarantee.NONE
         if job.state is not JobState.RUNNING or job.termination is not None or not keeps or not _stays_on_its_members(job):
@@ -169,7 +170,7 @@ class Scaler:
         return Suspend(because=MEMBER_LEAVES) if leaving & set(job.placement.members) else None
 
     def rescale(self, job: Job) -> Rescale | None:
-        """What to ask for if the job is to be planned anew now; None if not. Asked, it is not asked again for a while."""
+        """Return the request to plan the job anew if that is due now; else None. A job is not asked for again for a while."""
         if not self._may_rescale(job):
             return None
         times, due = self._asked.get(job.id, (0, 0.0))

@@ -1,4 +1,4 @@
-"""What becomes of a job by what was seen of its runs (jet.md §1.2)."""
+"""The handlers of facts that were seen of a job's runs (jet.md §1.2)."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ from pitstop.model.run import (
 MOST_ATTEMPTS = 5
 """Runs in a row that have failed without progress before a job is given up, where the option restart sets no bound.
 
-That is for failures that may lie in the job itself. What is away outside is tried for as long as it takes, but by a new version
-whose job can go back to the one before.
+That bounds failures that may lie in the job itself. If something outside is away, the job is tried for as long as it takes; but a
+new version is not, if its job can go back to the one before.
 """
 MOVE_AGAIN_SECONDS = (60.0, 300.0, 900.0, 3600.0)
-"""How long a job runs after the first, second … attempt in a row to move its state to disk has failed until the next one."""
+"""The time that a job runs before it tries again to move its state to disk, in seconds, after the first, second … failure."""
 HELD = "Its run held still for a move of its state to disk, which has failed: the next run does not."
-"""Why a job is started again whose state could not be moved."""
+"""The reason for which a job is started again if its state could not be moved."""
 AWAY_SECONDS = 8.0
-"""How long after a run found the store or room on the disk away the next one is tried: as often as it takes."""
+"""The pause, in seconds, before the next run after one that missed the store or room on the disk. There is no last try."""
 
 
 def compiled(job: Job, fact: Compiled, now: float) -> Decision:
@@ -70,10 +70,10 @@ def epoch_committed(job: Job, fact: EpochCommitted, now: float) -> Decision:
 
 
 def outgrown(job: Job, fact: StateOutgrown, now: float) -> Decision:
-    """The same version goes on with its state on disk; not while the job is being changed anyway, which is told again later.
+    """Move the state of the same version to disk, unless the job is being changed: the run reports again later.
 
-    A version that is watched is not waited for: its run may hold still, and would do so until the watch is over. Nor is the next
-    try of a move that has failed, by a run that holds still: it was begun before that, and the next one does not hold.
+    The move does not wait for the end of a watch, until which the run might hold still. Nor does a run that holds still wait for
+    the next try of a move that has failed: the job is restarted, and its next run does not hold still.
     """
     watched = updating.watched_until(job) is not None
     if job.preparation is not None or (job.update is not None and not watched):
@@ -86,7 +86,7 @@ def outgrown(job: Job, fact: StateOutgrown, now: float) -> Decision:
 
 
 def _moved_in_vain(job: Job, now: float) -> bool:
-    """True while a move that has failed is not tried again: each try stops the job for as long as it takes to go back."""
+    """Return True while a failed move is not tried again: each try stops the job for as long as it takes to go back."""
     if not job.moves_failed:
         return False
     wait = MOVE_AGAIN_SECONDS[min(job.moves_failed, len(MOVE_AGAIN_SECONDS)) - 1]
@@ -97,7 +97,7 @@ def _moved_in_vain(job: Job, now: float) -> bool:
 
 
 def exported(job: Job, fact: Exported, now: float) -> Decision:
-    """A snapshot of a job that goes on."""
+    """Register a snapshot of a job that goes on."""
     return Decision(job, (RegisterSnapshot(fact.snapshot), answered(fact.operation, result=fact.snapshot)))
 
 
@@ -122,7 +122,7 @@ def export_failed_suspended(job: Job, fact: ExportFailed, now: float) -> Decisio
 
 
 def exported_ended(job: Job, fact: Exported, now: float) -> Decision:
-    """A snapshot of the state that an ended job keeps."""
+    """Register a snapshot of the state that an ended job keeps."""
     return Decision(dataclasses.replace(job, termination=None), exported(job, fact, now).actions)
 
 
@@ -131,7 +131,7 @@ def export_failed_ended(job: Job, fact: ExportFailed, now: float) -> Decision:
 
 
 def state_expired(job: Job, fact: StateExpired, now: float) -> Decision:
-    """Nobody has asked for the job in time."""
+    """Drop the state of an ended job that nobody has brought back in time."""
     return Decision(without_state(job), (CleanUp(),))
 
 
@@ -147,7 +147,7 @@ def stopped_to_restart(job: Job, fact: Stopped, now: float) -> Decision:
 
 
 def stopped_unasked(job: Job, fact: Stopped, now: float) -> Decision:
-    """The control plane before this one took its runs with it: the job goes on."""
+    """Let a job go on whose run ended with the control plane before this one."""
     return Decision(waiting(job), (FailExports(),))
 
 
@@ -166,7 +166,7 @@ def stopped_to_end(job: Job, fact: Stopped, now: float) -> Decision:
 
 
 def completed(job: Job, fact: Completed, now: float) -> Decision:
-    """All input is processed; the job has its result once what it worked with is removed."""
+    """Complete a job whose input is all processed. It has its result once its checkpoints are removed."""
     meanwhile = answer_all(job, ConflictError(f"Job '{job.display_name}' completed meanwhile."))
     done = dataclasses.replace(job, state=JobState.COMPLETING, termination=None, preparation=None, update=None)
     return Decision(done, (*meanwhile, FailExports(), CleanUp()))
@@ -177,7 +177,7 @@ def cleaned_up(job: Job, fact: CleanedUp, now: float) -> Decision:
 
 
 def ended_by_itself(job: Job, fact: Failed | Died, now: float) -> Decision:
-    """Nobody asked for the end of the run: it is started again, or the job is given up."""
+    """Start a run again that ended unasked, or give up its job."""
     job = dataclasses.replace(_with_details(job, fact), interruption=_reason(fact))
     if isinstance(fact, Failed) and fact.away:
         again = waiting(job, job.attempts, now + AWAY_SECONDS, job.failures)
@@ -198,13 +198,13 @@ def ended_by_itself(job: Job, fact: Failed | Died, now: float) -> Decision:
 
 
 def _has_gone_well(job: Job, now: float) -> bool:
-    """True if the run that failed had gone on for so long that attempts are counted from the beginning."""
+    """Return True if the failed run had gone on for so long that attempts are counted from the beginning."""
     reset_ms = job.version.config.restart_strategy.reset_ms
     return bool(reset_ms) and job.state is JobState.RUNNING and now - (job.start_time or now) >= reset_ms / 1000
 
 
 def _too_often(job: Job, attempts: int, failures: tuple[float, ...], passing: bool) -> str | None:
-    """Why a job is given up that has failed so often, as the end of a sentence; None if it is tried again."""
+    """Return the reason to give up a job that has failed so often, as the end of a sentence; None if it is tried again."""
     strategy = job.version.config.restart_strategy
     if strategy.most_failures is not None and len(failures) > strategy.most_failures:
         return f", {counted(len(failures), 'time')} within {durations.words(strategy.interval_ms)} (option restart)"
@@ -217,17 +217,17 @@ def _too_often(job: Job, attempts: int, failures: tuple[float, ...], passing: bo
 
 
 def _goes_back(job: Job) -> bool:
-    """True of a new version that may give way to the one before."""
+    """Return True for a new version that may give way to the one before."""
     return job.update is not None and isinstance(job.update.phase, Starting | Watched)
 
 
 def _chance(job: Job) -> float:
-    """From -1 to 1, another one for each run, and for a run the same."""
+    """Return a number from -1 to 1 that is random among runs, and always the same for one run."""
     return random.Random(f"{job.id}/{job.token}").uniform(-1.0, 1.0)
 
 
 def lost_to_suspend(job: Job, fact: Failed | Died, now: float) -> Decision:
-    """The run ended before it had stopped: its last committed epoch is the job's state."""
+    """Suspend a job whose run ended before it had stopped. Its last committed epoch is the job's state."""
     end = (FailExports(), answered(_operation(job)), KillRun(job.token))
     return Decision(fenced(suspended(_with_details(job, fact), _why(job))), end)
 
@@ -273,7 +273,7 @@ def _operation(job: Job) -> int:
 
 
 def _why(job: Job) -> str:
-    """Why it is suspended."""
+    """Return the reason for which the job is suspended."""
     assert job.termination is not None
     return job.termination.because or REQUESTED
 

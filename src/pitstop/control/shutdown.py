@@ -21,9 +21,9 @@ def end_runs(
     seconds: float,
     told: Callable[[Sequence[Job]], None] = lambda left: None,
 ) -> None:
-    """Let every run end at its next epoch boundary; end those at once that only start, or have not after so many seconds.
+    """Let every run end at its next epoch boundary. At once, end runs that are only starting; after ``seconds``, end all others.
 
-    To be called when the control loop has ended. The stopped runs leave their facts in the store: the next control
+    Call it when the control loop has ended. The stopped runs leave their facts in the store: the next control
     plane finds each job stopped without a wish to end it, and starts it again. ``told`` gets the jobs whose runs have not ended,
     whenever these have become fewer.
     """
@@ -50,7 +50,7 @@ def end_runs(
 
 
 def _is_over(registry: Registry, launcher: Launcher, job: Job) -> bool:
-    """True once the run has ended. One that only starts has nothing to bring to an end: it is ended as soon as it is known."""
+    """Return True once the run has ended. A run that only starts has nothing to finish: it is ended as soon as it is known."""
     handle = registry.handle_of(job.id, job.token)
     if handle is None:
         return job.state is not JobState.STARTING or launcher.start_failed(job.id, job.token)

@@ -1,4 +1,4 @@
-"""How large a job's state is, as far as its runs have told it."""
+"""The size of a job's state, as far as its runs have reported it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which job cannot do without a snapshot."""
+"""Finds the job that cannot do without a snapshot."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pitstop.snapshots.files import LOCAL_FILES, Files
 
 
 def job_that_needs(snapshot: str, registry: Registry, data: DataFolder, files: Files = LOCAL_FILES) -> Job | None:
-    """A job that would start from this snapshot if it started now: it has no epoch of its own to go on from.
+    """Return a job that would start from this snapshot if it started now, as it has no epoch of its own to go on from; or None.
 
-    So does a job between its submission and its first epoch, one whose guarantee keeps no checkpoint, one that may go back to
-    such a version after an update, one that has failed or was cancelled so and may be resumed, one that goes back to a version
-    with this snapshot of it, and one whose code is not compiled yet and may name any snapshot.
+    That is a job between its submission and its first epoch, one whose guarantee keeps no checkpoint, one that may go back to
+    such a version after an update, one that has failed or was cancelled in such a version and may be resumed, one that goes back
+    to a version with this snapshot of it, and one whose code is not compiled yet and may name any snapshot.
     """
     for job in registry.jobs():
         if job.state.terminal and (job.state is not JobState.FAILED or job.state_dropped):
@@ -29,19 +29,19 @@ def job_that_needs(snapshot: str, registry: Registry, data: DataFolder, files: F
 
 
 def is_unread(job: Job) -> bool:
-    """True while a job is about to be compiled for the first time, and its options name no snapshot: its code may name one."""
+    """Return True while a job is not compiled yet and its options name no snapshot: its code may name one."""
     version = job.version
     return job.active and version.plan is None and version.config.initial_snapshot is None
 
 
 def goes_back_to(snapshot: str, job: Job, registry: Registry) -> bool:
-    """True from when a version that starts from this snapshot is asked for until it has started, or is refused."""
+    """Return True from the request for a version that starts from this snapshot until the version has started or is refused."""
     requests = [operation.request for operation in registry.open_operations(job.id)]
     return any(isinstance(request, UpdateJob) and request.start_from == snapshot for request in requests)
 
 
 def _versions(job: Job) -> list[tuple[Version, str | None]]:
-    """What the job runs, and may go on or back to; each with the snapshot that it starts from."""
+    """Return the versions that the job runs, or may go on or back to, each with the snapshot that it starts from."""
     now, phase = job.version.config.initial_snapshot, job.update.phase if job.update is not None else None
     found = [(job.version, now)]
     if isinstance(phase, Asked):

@@ -1,4 +1,4 @@
-"""What would become of a request that is made now: its handler is asked, and nothing is written."""
+"""Tries a request: its handler decides what would become of it now, and nothing is written."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from pitstop.model.operation import (
 )
 
 _TRIED = -1
-"""The number of an operation that is none: those of a job have others."""
+"""The number of a trial, which no real operation has."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What would become of a request."""
+    """The outcome that a request would have."""
 
     refusal: PitstopError | None
-    """What it would be answered with; None if it is allowed."""
+    """The error that the request would be answered with; None if it is allowed."""
     nothing_to_do: bool
-    """It is allowed, and the job stays as it is: what is asked for holds already."""
+    """True if the request is allowed and the job stays as it is, because it asks for what holds already."""
 
 
 def tried(registry: Registry, job: Job, request: Request) -> Trial:
-    """Decide about a request without asking for it."""
+    """Return what would be decided on a request, without making it."""
     operation = Operation(_TRIED, job.id, request)
     try:
         decision = decide(job, operation, now=0.0)
@@ -54,12 +54,12 @@ def tried(registry: Registry, job: Job, request: Request) -> Trial:
 
 
 def an_update(job: Job) -> UpdateJob:
-    """A request to update the job, such as could be made."""
+    """Return an example of a request to update the job."""
     return UpdateJob(job.version.source, {}, "")
 
 
 def requests_of(job: Job) -> tuple[Request, ...]:
-    """One of each kind that a user can make of a job that is there."""
+    """Return a request of each kind that a user can make of an existing job."""
     return (
         Suspend(),
         Resume(),
@@ -76,19 +76,19 @@ def requests_of(job: Job) -> tuple[Request, ...]:
 
 
 def undecidable(operation: Operation, defect: AssertionError) -> EngineError:
-    """What those are answered who ask for what cannot be decided."""
+    """Return the error that answers a request on which nothing can be decided."""
     return EngineError(
         f"A defect of Pitstop keeps {operation.verb.value} from being carried out; the job stays as it was: {defect}"
     )
 
 
 def name_taken(job: Job, others: list[Job]) -> ConflictError:
-    """What keeps a job from being active: one of these has its name."""
+    """Return the error that keeps a job from being active because another active job has its name."""
     return ConflictError(f"Another active job with equal name ({job.name}) exists: {others[0].id if others else 'unknown'}")
 
 
 def id_taken(job: Job) -> ConflictError:
-    """There is a job with the id of a new one."""
+    """Return the error for a new job whose id another job has."""
     return ConflictError(f"There is a job with the id {job.id}.")
 
 

@@ -31,7 +31,7 @@ from pitstop.model.run import Exported, ExportFailed, PreparationFailed, Running
 
 
 def prepared(job: Job, fact: UpdatePrepared, now: float) -> Decision:
-    """The new version is ready: let the run stop with a snapshot."""
+    """Let the run stop with a snapshot, as the new version is ready."""
     if job.preparation != fact.operation:
         return Decision(job)
     if job.termination is not None:
@@ -44,7 +44,7 @@ def prepared(job: Job, fact: UpdatePrepared, now: float) -> Decision:
 
 
 def prepared_suspended(job: Job, fact: UpdatePrepared, now: float) -> Decision:
-    """The new version of a suspended job is sound: export the saved state."""
+    """Export the saved state of a suspended job, as its new version is sound."""
     if job.preparation != fact.operation:
         return Decision(job)
     if fact.compared_with != job.version.number:
@@ -61,14 +61,14 @@ def prepared_suspended(job: Job, fact: UpdatePrepared, now: float) -> Decision:
 
 
 def prepared_too_late(job: Job, fact: UpdatePrepared, now: float) -> Decision:
-    """The job has left the state in which it could be updated, while its new version was made ready."""
+    """Refuse an update whose job has meanwhile left the states in which it can be updated."""
     if job.preparation != fact.operation:
         return Decision(job)
     return _refused(job, f"Cannot {Verb.UPDATE.name}, job status is {job.state}, should be RUNNING or SUSPENDED")
 
 
 def preparation_failed(job: Job, fact: PreparationFailed, now: float) -> Decision:
-    """The new version does not compile or does not fit: the old one goes on."""
+    """Let the old version go on, as the new one does not compile or does not fit."""
     if job.preparation != fact.operation:
         return Decision(job)
     stays = dataclasses.replace(job, preparation=None)
@@ -78,7 +78,7 @@ def preparation_failed(job: Job, fact: PreparationFailed, now: float) -> Decisio
 
 
 def stopped(job: Job, fact: Stopped, now: float) -> Decision:
-    """The old version has stopped: on to the new one if the snapshot is there, else the old one goes on."""
+    """Go on to the new version if the old one has stopped with its snapshot; else let the old one go on."""
     update, phase = _of(job)
     assert isinstance(phase, Asked)
     if fact.snapshot is None:
@@ -90,7 +90,7 @@ def stopped(job: Job, fact: Stopped, now: float) -> Decision:
 
 
 def exported(job: Job, fact: Exported, now: float) -> Decision:
-    """The saved state of a suspended job is exported: it has the new version, and stays suspended."""
+    """Give a suspended job, whose saved state is exported, the new version. It stays suspended."""
     update, phase = _of(job)
     assert isinstance(phase, Asked)
     begun = dataclasses.replace(update, phase=Starting(job.saved, stopped_at=now))
@@ -100,7 +100,7 @@ def exported(job: Job, fact: Exported, now: float) -> Decision:
 
 
 def export_failed(job: Job, fact: ExportFailed, now: float) -> Decision:
-    """There is no snapshot for the new version: a suspended job stays as it was."""
+    """Leave a suspended job as it was, as there is no snapshot for the new version."""
     update, phase = _of(job)
     assert isinstance(phase, Asked)
     before = dataclasses.replace(update, phase=phase.before) if phase.before is not None else None
@@ -109,12 +109,12 @@ def export_failed(job: Job, fact: ExportFailed, now: float) -> Decision:
 
 
 def lost(job: Job, reason: str, now: float) -> Decision:
-    """The old version ended by itself before it had stopped: it goes on from its last epoch."""
+    """Let the old version go on from its last epoch if it ended by itself before it had stopped."""
     return _old_goes_on(job, EngineError(f"The snapshot was not taken, the old version goes on: {reason}"), now)
 
 
 def new_version_is_up(job: Job, fact: Running, now: float) -> tuple[Job, tuple[Action, ...]]:
-    """The update is done, and watched for a while if asked."""
+    """Complete the update, and watch the new version for a while if that was asked for."""
     update = job.update
     if update is None or not isinstance(update.phase, Starting):
         return job, ()
@@ -134,7 +134,10 @@ def new_version_is_up(job: Job, fact: Running, now: float) -> tuple[Job, tuple[A
 
 
 def _rescaled(job: Job, before: Version) -> Job:
-    """The same version is up, on other members or with its state on disk. It had started from a snapshot only to get there."""
+    """Return the job with the same version up on other members, or with its state on disk.
+
+    The version had started from a snapshot only to get there.
+    """
     was, options = before.config, dict(before.options)
     first = was.initial_snapshot
     if first == rescaling_snapshot(job.id):  # an attempt before has gone back to it, and it is removed now
@@ -151,7 +154,7 @@ def _moves_state(update: Update, new: Version, before: Version) -> bool:
 
 
 def _stays_in_memory(job: Job, reason: str, now: float) -> Job:
-    """The job goes on without a move of its state. Nobody waits for that one's answer: the job tells of it."""
+    """Let the job go on without a move of its state. Nobody waits for an answer, so the job itself tells of it."""
     told = f"The state of job '{job.display_name}' could not be moved to disk, so it goes on as it was: {reason}"
     return dataclasses.replace(_one_more_move_failed(job, now), update_failure=told)
 
@@ -161,7 +164,7 @@ def _one_more_move_failed(job: Job, now: float) -> Job:
 
 
 def watched_until(job: Job) -> float | None:
-    """When a new version is watched no more, in seconds since the epoch; None if none is."""
+    """Return the end of the watch on a new version, in seconds since the epoch; None if no version is watched."""
     update = job.update
     if update is None or not isinstance(update.phase, Watched):
         return None
@@ -169,12 +172,12 @@ def watched_until(job: Job) -> float | None:
 
 
 def watched_long_enough(job: Job) -> Decision:
-    """The new version has proved itself: what the old one would have gone on with is dropped."""
+    """End the watch on a new version that has proved itself, and drop the old version's checkpoint."""
     return Decision(dataclasses.replace(job, update=None), tuple(_drop_previous(job.update)))
 
 
 def rolled_back(job: Job, reason: str, now: float) -> Decision | None:
-    """The new version has failed: the old one goes on where it had stopped. None if there is nothing to go back to."""
+    """Let the old version go on where it had stopped, as the new one has failed. None if there is no way back."""
     phase = job.update.phase if job.update is not None else None
     until = watched_until(job)
     if not isinstance(phase, Starting | Watched) or (until is not None and now >= until):
@@ -183,7 +186,7 @@ def rolled_back(job: Job, reason: str, now: float) -> Decision | None:
 
 
 def roll_back(job: Job, operation: Operation, now: float) -> Decision:
-    """A user does not want the new version any more."""
+    """Call off the update, or go back from the new version, on a user's request."""
     done = answered(operation.id)
     if job.preparation is not None:
         called_off = answered(job.preparation, ConflictError(f"The update of job '{job.display_name}' was called off."))
@@ -224,9 +227,9 @@ def _go_back(job: Job, phase: Starting | Watched, what: str, now: float) -> Deci
 
 
 def without_new_version(job: Job, phase: Starting | Watched) -> tuple[Version, tuple[Action, ...]]:
-    """What the job has without the new version of its update, and what removes that version's output and state.
+    """Return the version that the job has without its update, and the actions that remove the new version's output and state.
 
-    The job's ``withdrawal`` is that update then, and the run of the new version is fenced.
+    The job's ``withdrawal`` is then that update, and the run of the new version is fenced.
     """
     assert job.update is not None
     old = _resumable(phase.previous, job.update.snapshot or job.version.options["initial_snapshot"])
@@ -236,7 +239,7 @@ def without_new_version(job: Job, phase: Starting | Watched) -> tuple[Version, t
 
 
 def withdrawn(job: Job, fact: Withdrawn, now: float) -> Decision:
-    """Files and maps are as the old version had left them: it may go on."""
+    """Let the old version go on: files and maps are again as it had left them."""
     if job.withdrawal != fact.operation:
         return Decision(job)
     told = job.update_failure
@@ -247,7 +250,7 @@ def withdrawn(job: Job, fact: Withdrawn, now: float) -> Decision:
 
 
 def under_way(job: Job) -> bool:
-    """From the moment in which the old version is told to stop until the new one is up, while runs are being changed."""
+    """Return True from the stop of the old version until the new one is up, while runs are being changed."""
     changing = job.update is not None and not isinstance(job.update.phase, Watched)
     return changing and job.state in (JobState.RUNNING, JobState.NOT_RUNNING, JobState.STARTING)
 
@@ -298,7 +301,7 @@ def _of(job: Job) -> tuple[Update, Asked | Starting | Watched]:
 
 
 def _resumable(old: Version, snapshot: str) -> Version:
-    """The version to roll back to: on its own checkpoint, or from the snapshot if its guarantee is ``none``."""
+    """Return the version to roll back to: on its own checkpoint, or from the snapshot if its guarantee is ``none``."""
     if old.config.processing_guarantee is not ProcessingGuarantee.NONE:
         return old
     own = {key: value for key, value in old.options.items() if key not in ("renamed", "allow_drop")}

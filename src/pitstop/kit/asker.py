@@ -1,4 +1,4 @@
-"""Whoever waits for what is done at this moment: work that nobody waits for any more can be ended."""
+"""The asker, who waits for the present work. Work that nobody waits for any more can be ended."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextvars import ContextVar
 
 
 class Asker:
-    """Somebody who waits for an answer, until they leave."""
+    """An asker, who waits for an answer until they leave."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -17,7 +17,7 @@ class Asker:
         self._left = False
 
     def leave(self) -> None:
-        """They wait no more: what they wait for is ended."""
+        """Note that the asker has left, and end the work that they waited for."""
         with self._lock:
             self._left, ends = True, list(self._ends)
         for end in ends:
@@ -25,7 +25,7 @@ class Asker:
 
     @contextlib.contextmanager
     def ending(self, end: Callable[[], object]) -> Iterator[None]:
-        """Within this, ``end`` is called once they leave, or at once if they have left."""
+        """Return a context in which ``end`` is called when the asker leaves, or at once if they have left."""
         with self._lock:
             self._ends.append(end)
             left = self._left
@@ -39,10 +39,10 @@ class Asker:
 
 
 ASKER: ContextVar[Asker | None] = ContextVar("pitstop_asker", default=None)
-"""Who waits for what this thread or task does; None: somebody who does not leave."""
+"""The asker who waits for this thread or task; None: one who does not leave."""
 
 
 def ended_when_nobody_waits(end: Callable[[], object]) -> contextlib.AbstractContextManager[None]:
-    """Within this, ``end`` is called once nobody waits any more for what this thread does."""
+    """Return a context in which ``end`` is called once nobody waits for this thread any more."""
     asker = ASKER.get()
     return contextlib.nullcontext() if asker is None else asker.ending(end)

@@ -11,12 +11,12 @@ from pitstop.errors import UsageError
 from pitstop.kit.private import private_folder
 
 FOLDER_VARIABLE = "PITSTOP_CACHE"
-"""Names the folder, one's own alone; empty: no such files are made or used. Default: pitstop in the user's cache folder."""
+"""The variable that names the folder, which is the user's alone. Empty: no such files. Default: pitstop in the cache folder."""
 UNUSED_SECONDS = 30 * 24 * 3600.0
 
 
 def cache_folder() -> Path | None:
-    """The folder, made if need be; None if it is not wished for, or cannot be this user's alone."""
+    """Return the folder, and make it if need be; None if it is not wanted, or cannot be this user's alone."""
     named = os.environ.get(FOLDER_VARIABLE)
     if named == "":
         return None
@@ -28,7 +28,7 @@ def cache_folder() -> Path | None:
 
 
 def is_made(file: Path | None) -> bool:
-    """True if the file is there to be used; that it is in use is written down: see ``forget_unused``."""
+    """Return True if the file is there, and mark it as used for ``forget_unused``."""
     if file is None or not file.exists():
         return False
     try:
@@ -39,7 +39,7 @@ def is_made(file: Path | None) -> bool:
 
 
 def forget_unused(folder: Path, now: float | None = None) -> None:
-    """Remove files that nothing has used for a month: some are large."""
+    """Remove files, some of them large, that nothing has used for a month."""
     before = (time.time() if now is None else now) - UNUSED_SECONDS
     for path in folder.glob("classes-*"):
         with contextlib.suppress(FileNotFoundError):  # another process is doing the same

@@ -10,12 +10,12 @@ from typing import Any
 
 
 def dumps(value: Any) -> str:
-    """JSON with sorted keys and no blanks: equal values give equal text."""
+    """Return JSON with sorted keys and no blanks: equal values give equal text."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON can hold it: times as ISO 8601 text, decimals, NaN and infinities as text, bytes in hex."""
+    """Return a value as JSON can hold it: times as ISO 8601 text, decimals, NaN and infinities as text, bytes in hex."""
     if isinstance(value, dict):
         return {str(key): plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
@@ -30,5 +30,5 @@ def plain(value: Any) -> Any:
 
 
 def fingerprint(value: Any) -> str:
-    """Sixteen hex digits that stand for a JSON value."""
+    """Return sixteen hex digits that stand for a JSON value."""
     return hashlib.sha256(dumps(value).encode()).hexdigest()[:16]

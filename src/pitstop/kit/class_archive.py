@@ -18,7 +18,7 @@ _QUIET = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xshare:auto")
 
 
 def class_archive(java_home: Path, spark_home: Path) -> Path | None:
-    """The file for this Java and this Spark, whether or not it has been made; None if there can be none."""
+    """Return the file for this Java and this Spark, whether or not it has been made; None if there can be none."""
     settings = Path(os.environ.get("SPARK_CONF_DIR", spark_home / "conf"))
     folder = cache_folder()
     # Java archives nothing while a folder that it searches for classes, as Spark's settings are one of, holds any file.
@@ -36,12 +36,12 @@ def class_archive(java_home: Path, spark_home: Path) -> Path | None:
 
 
 def to_use(archive: Path | None) -> list[str]:
-    """Options with which Java starts from an archive; none if it has not been made."""
+    """Return the options with which Java starts from an archive; none if it has not been made."""
     if not is_made(archive):
         return []
     return [f"-XX:SharedArchiveFile={archive}", *_QUIET]
 
 
 def to_make(archive: Path) -> list[str]:
-    """Options with which Java, as it ends, archives the classes that it has loaded."""
+    """Return the options with which Java, as it ends, archives the classes that it has loaded."""
     return [f"-XX:ArchiveClassesAtExit={archive}", *_QUIET]

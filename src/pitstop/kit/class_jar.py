@@ -20,12 +20,12 @@ _FILE_SYSTEM = "LocalFiles"
 
 
 def source_of(name: str) -> Path:
-    """The Java file of a class of ours."""
+    """Return the Java file of a class of ours."""
     return _SOURCES / f"{name}.java"
 
 
 def class_jar(spark_home: Path) -> Path | None:
-    """The jar for this Spark, whether or not it has been made; None if there can be none."""
+    """Return the jar for this Spark, whether or not it has been made; None if there can be none."""
     folder, jars = cache_folder(), spark_home / "jars"
     if folder is None or os.pathsep in str(folder):
         return None

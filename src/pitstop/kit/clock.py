@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 _CYCLE_YEARS, _CYCLE_SECONDS = 400, 146_097 * 86_400
-"""The calendar repeats itself after so long."""
+"""The time after which the calendar repeats itself."""
 _MOMENT = re.compile(r"([+-]?\d{4,})(-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?)(?:Z|\+00:00)?")
 
 
@@ -16,11 +16,11 @@ class Clock(Protocol):
     """Wall clock and monotonic clock, both in seconds."""
 
     def now(self) -> float:
-        """Seconds since the epoch."""
+        """Return the seconds since the epoch."""
         ...
 
     def monotonic(self) -> float:
-        """Seconds from an arbitrary start; never goes backwards."""
+        """Return the seconds from an arbitrary start; they never go backwards."""
         ...
 
 
@@ -35,9 +35,9 @@ class SystemClock:
 
 
 def iso(seconds: float | None) -> str | None:
-    """``2020-03-15T14:37:01.011`` in UTC, the layout of Jet's lists; None stays None.
+    """Return a moment as ``2020-03-15T14:37:01.011`` in UTC, the layout of Jet's lists; None stays None.
 
-    Of a year beyond Python's, 1 to 9999, it is ISO 8601 with more digits: ``+057971-02-27T02:00:00.000``, as JavaScript reads it.
+    A year beyond Python's, 1 to 9999, is ISO 8601 with more digits: ``+057971-02-27T02:00:00.000``, as JavaScript reads it.
     """
     if seconds is None:
         return None
@@ -50,7 +50,7 @@ def iso(seconds: float | None) -> str | None:
 
 
 def milliseconds_of(moment: str) -> int:
-    """Milliseconds since the epoch of a moment in ISO 8601, in UTC, of whatever year. ValueError if it is none."""
+    """Return the milliseconds since the epoch of a moment in ISO 8601, in UTC, of any year. ValueError if it is none."""
     found = _MOMENT.fullmatch(moment)
     if found is None:
         raise ValueError(f"{moment!r} is no moment in ISO 8601")

@@ -1,4 +1,4 @@
-"""What a URL leads to, within bounds of its size and of the time that it may take."""
+"""Downloads from URLs, within bounds of size and time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import aclosing
 import httpx2
 
 DOWNLOAD_SECONDS = 120.0
-"""How long a download may take, in all."""
+"""The longest that a download may take in all, in seconds."""
 _SILENT_SECONDS = 30.0
 _NOT_FOUND = 404
 
@@ -20,10 +20,10 @@ def download(
     seconds: float = DOWNLOAD_SECONDS,
     look: Callable[[httpx2.Response], None] = lambda response: None,
 ) -> bytes:
-    """What a URL leads to; of what is larger than ``most_bytes``, one byte more than that.
+    """Return the content of a URL; of one larger than ``most_bytes``, one byte more than that.
 
-    TimeoutError if it is not there whole after so many seconds, FileNotFoundError if nothing is there, else what httpx2 raises.
-    ``look`` sees the answer before its body is read, and may raise. Not for the thread of an event loop.
+    TimeoutError if it is not complete after ``seconds``, FileNotFoundError if nothing is there, else the error of httpx2.
+    ``look`` sees the answer before its body is read, and may raise. Do not call it in the thread of an event loop.
     """
     return asyncio.run(_download(url, most_bytes, seconds, look))
 
@@ -36,7 +36,7 @@ async def _download(url: str, most_bytes: int, seconds: float, look: Callable[[h
 async def downloaded(
     client: httpx2.AsyncClient, url: str, most_bytes: int, seconds: float, look: Callable[[httpx2.Response], None]
 ) -> bytes:
-    """The same, by a client that lasts."""
+    """Return the content of a URL as :func:`download` does, by a client that lasts."""
     found = bytearray()
     try:
         # Timeouts of the client are for each read. This ends all of it, also a server that drips its head or a packed body in
@@ -56,7 +56,7 @@ async def downloaded(
 
 
 async def _answer(client: httpx2.AsyncClient, url: str) -> httpx2.Response:
-    """What comes after all redirects. The client would read what they say besides, whatever its size."""
+    """Return the answer after all redirects. The client itself would read their bodies, of any size."""
     request = client.build_request("GET", url)
     for _ in range(client.max_redirects + 1):
         response = await client.send(request, stream=True)

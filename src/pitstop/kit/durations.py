@@ -15,14 +15,14 @@ _UNITS_MS = {
     "d": 86_400_000, "day": 86_400_000, "days": 86_400_000,
 }  # fmt: skip
 LONGEST_MS = 100 * 366 * 86_400_000
-"""A hundred years: what is longer is a mistake, and moments after it would be beyond the calendar."""
+"""A hundred years, in milliseconds. A longer time is a mistake, and moments after it would be beyond the calendar."""
 UNLIMITED = "unlimited"
-"""How users write that there is no limit."""
+"""The word by which users say that there is no limit."""
 _TEXT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*", re.IGNORECASE)
 
 
 def milliseconds(value: str | int | float | timedelta, what: str = "duration") -> int:
-    """A duration in whole milliseconds. Numbers are seconds. ``what`` names it in the error."""
+    """Return a duration in whole milliseconds. Numbers are seconds. ``what`` names it in the error."""
     if isinstance(value, timedelta):
         result: float = value.total_seconds() * 1000
     elif isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -41,7 +41,7 @@ def milliseconds(value: str | int | float | timedelta, what: str = "duration") -
 
 
 def text(ms: int) -> str:
-    """The largest whole unit, as Spark reads it: ``240000`` -> ``4 minutes``."""
+    """Return a duration in its largest whole unit, as Spark reads it: ``240000`` -> ``4 minutes``."""
     for unit, size in (("days", 86_400_000), ("hours", 3_600_000), ("minutes", 60_000), ("seconds", 1000)):
         if ms and ms % size == 0:
             return f"{ms // size} {unit}"

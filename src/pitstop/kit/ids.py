@@ -12,7 +12,7 @@ _NAME = re.compile(r"[^\W_][\w.\- ]{0,199}", re.UNICODE)
 
 
 def new_job_id() -> str:
-    """A new job id as Jet shows it: ``0401-9f77-b9c0-0001`` (63 random bits, so it fits an int64)."""
+    """Return a new job id as Jet shows it: ``0401-9f77-b9c0-0001`` (63 random bits, so it fits an int64)."""
     digits = f"{secrets.randbits(63):016x}"
     return "-".join(digits[i : i + 4] for i in range(0, 16, 4))
 
@@ -25,7 +25,7 @@ def check_job_id(identity: str) -> str:
 
 
 def new_lineage() -> str:
-    """Names one unbroken chain of epochs: a checkpoint and everything its epochs wrote."""
+    """Return a name for one unbroken chain of epochs: a checkpoint and everything its epochs wrote."""
     return secrets.token_hex(8)
 
 

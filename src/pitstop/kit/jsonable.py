@@ -16,12 +16,12 @@ T = TypeVar("T")
 
 
 def to_json(value: object) -> Any:
-    """The JSON value of a dataclass: enums by their value, tuples as lists."""
+    """Return the JSON value of a dataclass: enums by their value, tuples as lists."""
     return _adapter(type(value)).dump_python(value, mode="json", context=KEPT)
 
 
 def from_json(kind: type[T], data: Any) -> T:
-    """The value of that type; names that the type does not know are left out, so that older releases' data is read.
+    """Return the value of that type. Names that the type does not know are left out, so that older releases' data is read.
 
     Raises pydantic.ValidationError (a ValueError) if the data is not of that form.
     """

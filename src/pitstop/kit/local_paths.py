@@ -13,13 +13,13 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(?=/)(//[^/]*)?")
 
 
 def scheme_of(path: str) -> str | None:
-    """The scheme of a URL in lower case, such as ``s3a``; None for a path."""
+    """Return the scheme of a URL in lower case, such as ``s3a``; None for a path."""
     url = _SCHEME.match(path)
     return url[1].lower() if url else None
 
 
 def local_path(path: str, what: str) -> str:
-    """The path on this machine, absolute: ``~`` is the home of the process's user, a relative path counts from its folder.
+    """Return the absolute path on this machine: ``~`` is the home of the process's user, a relative path counts from its folder.
 
     UsageError for a URL of anything else. ``what`` is to be in that folder, as the error says it.
     """

@@ -30,23 +30,23 @@ Levels = Mapping[str, LogLevel]
 ROOT = "root"
 """The name of the logger above all others."""
 USUAL: Levels = {ROOT: LogLevel.WARN, "pitstop": LogLevel.INFO}
-"""The levels where nobody has said otherwise. Some of Spark's loggers tell errors only: spark/base/log4j2.properties."""
+"""The default levels. Some of Spark's loggers tell errors only: spark/base/log4j2.properties."""
 LOOK_SECONDS = 1.0
-"""How often a process looks whether its levels have changed."""
+"""The time between two looks of a process for changed levels, in seconds."""
 VARIABLE = "PITSTOP_LOG_LEVELS"
-"""Names the file that Python workers of a run look at."""
+"""The variable that names the file at which Python workers of a run look."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_$.-]{0,199}")
 
 
 def check_logger(name: str) -> str:
-    """The name, if a logger can have it; UsageError if not."""
+    """Return the name if a logger can have it; UsageError if not."""
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name!r} names no logger: use a name such as pitstop.source.http_poll, or {ROOT} for all.")
     return name
 
 
 def check_level(text: str) -> LogLevel:
-    """The level of that name, in whatever case; UsageError if there is none."""
+    """Return the level of that name, in upper or lower case; UsageError if there is none."""
     try:
         return LogLevel(text.upper())
     except ValueError:
@@ -54,7 +54,7 @@ def check_level(text: str) -> LogLevel:
 
 
 def read_levels(path: Path) -> dict[str, LogLevel]:
-    """The levels in a file; none if there is no file. UsageError if it holds something else."""
+    """Return the levels in a file; none if there is no file. UsageError if it holds something else."""
     try:
         found = json.loads(path.read_text())
         return {check_logger(name): check_level(level) for name, level in found.items()}
@@ -85,7 +85,7 @@ class Follower:
         self._next = float("-inf")
 
     def look(self) -> None:
-        """Look at the files, unless that was done a moment ago. A file that cannot be read is told of, and counts for nothing."""
+        """Look at the files, unless that was done a moment ago. A file that cannot be read is reported, and has no effect."""
         if self._monotonic() < self._next:
             return
         self._next = self._monotonic() + LOOK_SECONDS

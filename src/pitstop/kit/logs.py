@@ -27,7 +27,7 @@ FACTS = "facts"
 
 
 class JsonLines(logging.Handler):
-    """Writes each record as a line; ``write`` takes it with its end. A full disk must not end who tells of it."""
+    """Writes each record as a line; ``write`` takes it with its end. A full disk must not end the process that logs."""
 
     def __init__(self, write: Callable[[str], object]) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class JsonLines(logging.Handler):
 
 
 def as_line(record: logging.LogRecord) -> str:
-    """A record as JSON."""
+    """Return a record as JSON."""
     line = {
         "time": stamp(record.created),
         "level": _level(record.levelno).value,

@@ -1,4 +1,4 @@
-"""What is new in logs that others write and rotate."""
+"""Reads new lines of logs that others write and rotate."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from pathlib import Path
 
 
 class NewLines:
-    """Reads each line of such files once. A file is known by its number, which it keeps when it is renamed."""
+    """Reads each line of such logs once. A file is known by its inode number, which it keeps when it is renamed."""
 
     def __init__(self, most_bytes: int | None = None) -> None:
         self._most = most_bytes
-        """Of a file at once; the next look goes on from there. None: all."""
+        """The most bytes that one look reads of a file; the next look goes on from there. None: all."""
         self._read: dict[int, int] = {}
-        """Number of a file -> how much of it was read by the last look."""
+        """Number of a file -> the bytes of it that had been read by the last look."""
         self._missed: dict[int, int] = {}
-        """The same of those that the last look has not met: they may have been renamed at that moment."""
+        """``_read`` of the files that the last look has not met: they may have been renamed at that moment."""
 
     def look(self, files: Iterable[Path], ended: Iterable[Path] = ()) -> list[bytes]:
-        """What is new in each, in this order: whole lines; of ``ended`` ones, which nobody writes any more, all there is.
+        """Return the new whole lines of each file, in order; of ``ended`` files, which nobody writes any more, all that is left.
 
-        They come first. A file that two looks have not met is forgotten, since another one may have its number next.
+        Ended files come first. A file that two looks have not met is forgotten, since another one may get its number.
         """
         found, read, known = [], {}, self._missed | self._read
         for path, to_its_end in (*((path, True) for path in ended), *((path, False) for path in files)):

@@ -10,22 +10,22 @@ from pathlib import Path
 from pitstop.errors import UsageError
 
 UMASK = 0o077
-"""Permissions that nothing has which a process makes with this mask: those of all other users."""
+"""The mask of a process's new files that takes away the permissions of all other users."""
 
 _USUAL = "PITSTOP_USUAL_UMASK"
 
 
 def keep_private() -> None:
-    """From now on nothing that this process, or one that it starts, makes can be read by other users.
+    """Let other users read nothing that this process, or one that it starts, makes from now on.
 
-    The mask before is remembered, also for those processes, for what is written to be read by others (:func:`usual_mode`).
+    The earlier mask is remembered, also for those processes, for files that others are to read (:func:`usual_mode`).
     """
     before = os.umask(UMASK)
     os.environ.setdefault(_USUAL, f"{before:o}")
 
 
 def usual_mode(mode: int) -> int:
-    """Permissions under the umask that the user has set."""
+    """Return permissions under the umask that the user has set."""
     usual = os.environ.get(_USUAL)
     if usual is None:  # nobody has called keep_private, so it is the one in force, which can only be read by setting it
         usual = f"{(found := os.umask(UMASK)):o}"
@@ -34,7 +34,7 @@ def usual_mode(mode: int) -> int:
 
 
 def private_folder(path: Path) -> Path:
-    """Make a folder that is the owner's alone, or close one to others that stood open; UsageError if it is somebody else's."""
+    """Make a folder that is the owner's alone, or close an open one to others; UsageError if it is somebody else's."""
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = path.stat()
     if found.st_uid != os.geteuid():
@@ -45,7 +45,7 @@ def private_folder(path: Path) -> Path:
 
 
 def read_private(path: Path, what: str) -> str:
-    """The text of a file; UsageError if others may read or change it, or it is no text. FileNotFoundError if there is none."""
+    """Return the text of a file; UsageError if others may read or change it, or it is no text. FileNotFoundError if missing."""
     try:
         with path.open() as file:
             found = os.fstat(file.fileno())

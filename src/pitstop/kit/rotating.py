@@ -18,24 +18,24 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 LONGEST_LINE = 1 << 20
-"""Bytes. A longer line is written in pieces."""
+"""The longest line, in bytes. A longer one is written in pieces."""
 PIPE_BYTES = 1 << 19
-"""How much may wait in the pipe while the disk is slow. Once it is full, lines of more than 4 KiB of several writers may mix."""
+"""The most bytes that wait in the pipe while the disk is slow. In a full pipe, lines over 4 KiB of several writers may mix."""
 OURS = b'{"time":'
-"""What a line begins with that is in the form of our logs already."""
+"""The beginning of a line that is in the form of our logs already."""
 _DIGITS = 16
 
 
 @dataclass(frozen=True)
 class Rotation:
-    """When a log is rotated, what is kept of it, and where else its lines go."""
+    """The settings of a log: its size, the parts that are kept, and the other target of its lines."""
 
     most_bytes: int = 64 << 20
-    """A new part begins before there are more in one."""
+    """The most bytes in one part, before a new one begins."""
     kept: int = 5
-    """So many full parts stay: at least one, since it tells the position at which the next one begins."""
+    """The number of full parts that stay: at least one, since it tells the position at which the next one begins."""
     printed: bool = False
-    """Lines that come through a pipe also go to standard output: for containers, whose output is collected."""
+    """True if lines that come through a pipe also go to standard output, for containers, whose output is collected."""
 
     def __post_init__(self) -> None:
         if self.kept < 1:
@@ -47,7 +47,7 @@ class Part:
     """A part of a log that is written no more."""
 
     first: int
-    """Position of its first byte, counted from the beginning of the log."""
+    """The position of its first byte, counted from the beginning of the log."""
     size: int
     path: Path
 
@@ -57,7 +57,7 @@ class Part:
 
 
 def full_parts(log: Path) -> list[Part]:
-    """The parts beside ``log``, oldest first."""
+    """Return the parts beside ``log``, oldest first."""
     found = []
     with contextlib.suppress(FileNotFoundError), os.scandir(log.parent) as entries:
         for entry in entries:
@@ -69,7 +69,7 @@ def full_parts(log: Path) -> list[Part]:
 
 
 def read_from(log: Path, position: int, most: int) -> tuple[int, bytes]:
-    """(where it begins, at most so many bytes of one part) from a position on; later if that is no longer kept."""
+    """Return (position, at most ``most`` bytes of one part) from a position on, or from a later one if that is no longer kept."""
     while True:
         parts = full_parts(log)
         try:
@@ -100,7 +100,7 @@ class RotatingLog:
         self._file: int | None = None
 
     def write(self, lines: bytes) -> None:
-        """Append lines that have their ends; OSError if the disk takes them no more (some of them may be written then)."""
+        """Append lines with their ends; OSError if the disk takes no more (some of them may be written then)."""
         while True:
             file = self._locked()
             try:
@@ -115,7 +115,7 @@ class RotatingLog:
                 fcntl.flock(file, fcntl.LOCK_UN)
 
     def _locked(self) -> int:
-        """The file, once it is ours alone and is still the one of that name."""
+        """Return the file, once it is ours alone and is still the one of that name."""
         while True:
             if self._file is None:
                 self._file = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -141,7 +141,7 @@ def _write_all(file: int, lines: bytes) -> None:
 
 
 class _Destination:
-    """Where lines go. What the disk does not take is lost, and told of once it takes lines again: no job waits for its log."""
+    """The target of lines. Lines that the disk does not take are lost, and reported once it takes lines again: no job waits."""
 
     def __init__(self, path: Path, rotation: Rotation, facts: dict[str, object], moves_to: Path | None) -> None:
         self._rotation, self._moves_to = rotation, moves_to
@@ -176,7 +176,7 @@ def _after_other_keys(facts: dict[str, object]) -> bytes:
 
 
 def in_our_form(line: bytes, facts: bytes) -> bytes:
-    """A line as JSON with these facts at its end, and a line feed; what is no line of our logs becomes one."""
+    """Return a line as JSON with these facts at its end, and a line feed. Any other text becomes a line of our logs."""
     if not (line.startswith(OURS) and line.endswith(b"}")):
         line = _line("INFO", line.decode("utf-8", errors="replace"))
     return line[:-1] + facts + b"}\n"

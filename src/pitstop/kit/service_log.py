@@ -17,7 +17,7 @@ from pitstop.kit.logs import FACTS, apply_levels, show
 
 @contextmanager
 def service_log(levels: Path, write: Callable[[str], object] | None = None) -> Iterator[None]:
-    """Within it, this process logs to standard error (or ``write``), at the levels of that file."""
+    """Return a context in which this process logs to standard error (or ``write``), at the levels of that file."""
     show(write=write)
     structlog.configure(
         processors=[structlog.stdlib.filter_by_level, _as_arguments],
@@ -40,6 +40,6 @@ def service_log(levels: Path, write: Callable[[str], object] | None = None) -> I
 
 
 def _as_arguments(_: Any, __: str, event: MutableMapping[str, Any]) -> tuple[tuple[str], dict[str, Any]]:
-    """What structlog hands on to Python's logging: the message, and what was said beside it as keys of the line."""
+    """Return what structlog passes on to Python's logging: the message, and its other values as keys of the line."""
     message, error = str(event.pop("event")), event.pop("exc_info", None)
     return (message,), {"extra": {FACTS: dict(event)}, "exc_info": error}

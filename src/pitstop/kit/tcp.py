@@ -1,4 +1,4 @@
-"""Whose the TCP sockets of this machine are, as the kernel tells in ``/proc/net``."""
+"""The owners of TCP sockets of this machine, as the kernel tells them in ``/proc/net``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 LOOKS = 5
 LOOK_SECONDS = 0.01
-"""The table changes while it is read, so that a line may be missed: it is read again before anybody is turned away."""
+"""The pause between two looks, in seconds. The table changes while it is read, so that one look may miss a line."""
 
 _ESTABLISHED, _LISTENS = "01", "0A"
 
@@ -31,7 +31,7 @@ class _Line:
 
 
 def is_own_peer(connection: socket.socket) -> bool:
-    """True if a process of this user, on this machine, holds the other end of an accepted connection.
+    """Return True if a process of this user, on this machine, holds the other end of an accepted connection.
 
     A socket that its process has closed belongs to nobody; the kernel then says 0, so only an open connection counts.
     """
@@ -48,7 +48,7 @@ def is_own_peer(connection: socket.socket) -> bool:
 
 
 def is_own_server(host: str, port: int) -> bool:
-    """True if a process of this user listens there, on a loopback address of this machine, and nobody else does."""
+    """Return True if a process of this user listens there, on a loopback address of this machine, and nobody else does."""
     addresses = loopback_addresses(host)
     hosts = {*addresses, ipaddress.ip_address("0.0.0.0"), ipaddress.ip_address("::")}
     ending = f":{port:04X}"
@@ -58,7 +58,7 @@ def is_own_server(host: str, port: int) -> bool:
 
 
 def loopback_addresses(host: str) -> set[ipaddress.IPv4Address | ipaddress.IPv6Address]:
-    """The loopback addresses that a host stands for; none if it is another machine, or may be."""
+    """Return the loopback addresses that a host stands for; none if it is another machine, or may be."""
     if host.lower() == "localhost":
         return {ipaddress.ip_address("127.0.0.1"), ipaddress.ip_address("::1")}
     try:
@@ -69,7 +69,7 @@ def loopback_addresses(host: str) -> set[ipaddress.IPv4Address | ipaddress.IPv6A
 
 
 def is_own_address(host: str) -> bool:
-    """True if the host stands for one address of this machine, which others may reach: not for all of them."""
+    """Return True if the host stands for one address of this machine that others may reach, and not for all addresses."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0]
         if _address(str(address[0]), 0)[0].is_unspecified:

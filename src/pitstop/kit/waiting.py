@@ -1,4 +1,4 @@
-"""Waiting for what nobody signals."""
+"""Waits for conditions that nobody signals."""
 
 from __future__ import annotations
 

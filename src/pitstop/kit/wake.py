@@ -28,7 +28,7 @@ class WakeSocket:
         self._identity = path.stat().st_ino
 
     def wait(self, seconds: float) -> bool:
-        """Sleep until woken, at most ``seconds``; True if woken. Several wakes count as one."""
+        """Sleep until woken, at most ``seconds``; return True if woken. Several wakes count as one."""
         ready, _, _ = select.select([self._socket], [], [], max(0.0, seconds))
         if not ready:
             return False
@@ -38,7 +38,7 @@ class WakeSocket:
         return True
 
     def close(self) -> None:
-        """Wait no more. Whoever has taken the path over meanwhile keeps it."""
+        """Stop waiting. A waiter that has taken over the path meanwhile keeps it."""
         self._socket.close()
         with contextlib.suppress(FileNotFoundError):
             if self.path.stat().st_ino == self._identity:
@@ -46,7 +46,7 @@ class WakeSocket:
 
 
 def wake(path: Path) -> bool:
-    """Wake whoever waits on ``path``; False if nobody does."""
+    """Wake the waiter on ``path``; return False if there is none."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
         sender.setblocking(False)
         try:
@@ -61,7 +61,7 @@ def wake(path: Path) -> bool:
 
 @contextlib.contextmanager
 def _short_path(path: Path) -> Iterator[str]:
-    """A Unix socket path holds about 100 bytes: reach long ones through the folder's descriptor."""
+    """Give a short form of a path: a Unix socket path holds about 100 bytes. Long ones go through the folder's descriptor."""
     if len(os.fsencode(path)) < 100:
         yield str(path)
         return

@@ -1,4 +1,4 @@
-"""How values travel as JSON over HTTP, said where the values are defined.
+"""The form of values as JSON over HTTP, declared with the values.
 
 The REST API sends our dataclasses and the client makes them again, both through pydantic, which finds these markers. Where
 values are kept (kit.jsonable), moments stay numbers. Nothing here loads pydantic.
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _CONFIG = "__pydantic_config__"
 _WHOLE = {"json_schema_serialization_defaults_required": True}
-"""An answer has all its fields, also those that have a default when one is made."""
+"""The setting by which an answer has all its fields, also those with a default."""
 
 KEPT = "kept"
-"""Context of pydantic for values that do not travel, but are kept."""
+"""The context of pydantic for values that are kept and do not travel."""
 
 
 def described(cls: type[T]) -> type[T]:
-    """The text below each field of this dataclass describes it in the API."""
+    """Describe each field of a dataclass in the API by the text below it."""
     setattr(cls, _CONFIG, {"use_attribute_docstrings": True, **_WHOLE})
     return cls
 
 
 def described_by(meanings: Callable[[], Mapping[str, str]]) -> Callable[[type[T]], type[T]]:
-    """``meanings()``, by field, describe this dataclass in the API."""
+    """Describe a dataclass in the API by ``meanings()``, a text for each field."""
 
     def describe(schema: dict[str, Any]) -> None:
         for name, meaning in meanings().items():
@@ -75,7 +75,7 @@ JsonText = Annotated[str, _JsonTextForm()]
 
 
 def json_text(value: Any, what: str = "The value") -> str:
-    """A JSON value as text, as it is kept; UsageError, which names it as ``what``, if it is none.
+    """Return a JSON value as the text that is kept; UsageError, which names it as ``what``, if it is none.
 
     Numbers are finite, and text has no half of a surrogate pair, which cannot be written as UTF-8.
     """
@@ -86,12 +86,12 @@ def json_text(value: Any, what: str = "The value") -> str:
 
 
 def from_json_text(text: str) -> Any:
-    """The value of a JSON text that is kept. What is no JSON number, as older releases let in, is read as text."""
+    """Return the value of a JSON text that is kept. A number unknown to JSON, which older releases let in, becomes text."""
     return json.loads(text, parse_constant=str, parse_float=_finite)
 
 
 def check_text(what: str, text: str) -> str:
-    """The same text; UsageError, which names it as ``what``, if it cannot be written as UTF-8, or not in every database."""
+    """Return the text; UsageError, which names it as ``what``, if it cannot be written as UTF-8, or not in every database."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""The environment of runners and workers: what they need of the server's, and not what else stands there."""
+"""The environment of runners and workers: the variables of the server that they need, and no others."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ NEEDED = (
     *("SSL_CERT_*", "REQUESTS_CA_BUNDLE", "KRB5*", "KUBERNETES_*"),
     *("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"),
 )
-"""Names, or patterns of them, that every runner gets: of the system, Java, Python, Spark and Pitstop."""
+"""Names of variables, or patterns of names, that every runner gets: of the system, Java, Python, Spark and Pitstop."""
 NEVER = ("PITSTOP_TOKEN", "PITSTOP_VIEWER_TOKEN", "PITSTOP_STORE")
-"""Who runs jobs is not who may ask for them; and the URL of the store may have a password."""
+"""Variables that no runner gets: jobs may not act for the server's users, and the URL of the store may have a password."""
 DEFAULTS = {"TZ": "UTC"}
-"""PySpark gives timestamps as local times without a zone: where clocks go back an hour, two moments are one."""
+"""Defaults of variables. PySpark gives timestamps as local times without a zone: where clocks go back, two moments are one."""
 
 
 def runner_environment(of_server: Mapping[str, str], also: Iterable[str] = ()) -> dict[str, str]:
-    """The variables that a runner gets; ``also``: further names or patterns, such as ``AWS_*``."""
+    """Return the variables that a runner gets; ``also``: further names or patterns, such as ``AWS_*``."""
     wanted = (*NEEDED, *also)
     return DEFAULTS | {
         name: value

@@ -30,14 +30,14 @@ from pitstop.launchers.processes import run_to_end
 from pitstop.service.requirements import Needed
 
 SECONDS = 300.0
-"""How long an installation may take, from beginning to end."""
+"""The longest that an installation may take, from beginning to end, in seconds."""
 TOLD_LINES = 3
 TOLD_CHARACTERS = 600
 _SAID_BESIDES = ("WARNING", "[notice]", "Using Python")
-"""So much of what the tool has said last goes into an error."""
+"""The amount of the tool's last output that goes into an error."""
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 _CONFLICT = re.compile(r"The conflict is caused by:\n((?:[ \t]+\S.*\n)+)")
-"""How pip tells which requirements exclude one another."""
+"""Matches the text in which pip tells that requirements exclude one another."""
 _UV_MISSING = re.compile(r"^ \+ (\S+)==(\S+)", re.MULTILINE)
 Pin = tuple[str, str]
 """(name, version)"""
@@ -93,7 +93,7 @@ class LocalInstaller:
         return [(canonicalize_name(one["name"]), str(one["version"])) for one in found]
 
     def _request(self, path: Path, wanted: Sequence[Needed]) -> str:
-        """The name of a requirements file that says where to look, too."""
+        """Return the name of a requirements file that also says where to look for packages."""
         urls = [index for index in self._indexes if "://" in index]
         lines = [f"--index-url {urls[0]}"] if urls else ["--no-index"]
         lines += [f"--extra-index-url {url}" for url in urls[1:]]
@@ -127,7 +127,7 @@ class LocalInstaller:
         return Path(self._command[0]).name == "uv"
 
     def _run(self, command: Sequence[str], scratch: Path, deadline: float) -> str:
-        """What the tool says. ArtifactError with its last lines if it fails, or is not done in time; it is ended then."""
+        """Run the tool and return its output. ArtifactError, with its last lines, if it fails or is ended for taking too long."""
         log = scratch / "tool.log"
         log.unlink(missing_ok=True)
         try:
@@ -140,7 +140,7 @@ class LocalInstaller:
 
 
 def check_index(index: str) -> str:
-    """The URL of an index, or the absolute path of a folder of wheels; UsageError if it is neither."""
+    """Return the URL of an index, or the absolute path of a folder of wheels; UsageError if ``index`` is neither."""
     if "://" not in index:
         folder = Path(index).absolute()
         if not folder.is_dir():
@@ -164,7 +164,7 @@ def _without_settings(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _present() -> dict[str, str]:
-    """Pitstop, and all that it needs, with their versions: the packages that a job must not bring along itself."""
+    """Return Pitstop, and all packages that it needs, with their versions: a job must not bring these along."""
     found: dict[str, str] = {}
     left = ["pitstop", "pyspark"]
     while left:
@@ -182,7 +182,7 @@ def _present() -> dict[str, str]:
 
 
 def _last_lines(log: Path) -> str:
-    """The last lines of what the tool has said, in one; those that begin with ERROR say what is wrong, if there are any."""
+    """Return the last lines of the tool's output as one. If there are lines that begin with ERROR, it is these."""
     text = _ESCAPES.sub("", log.read_text(errors="replace"))
     conflict = _CONFLICT.search(text)
     if conflict is not None:

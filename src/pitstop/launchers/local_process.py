@@ -87,11 +87,11 @@ class LocalProcessLauncher:
         self._spares.end()
 
     def renew_spares(self) -> None:
-        """Have other spares in the place of those that were started for a cluster that has changed."""
+        """Replace the spares that were started for a cluster that has changed."""
         self._spares.renew()
 
     def close(self) -> None:
-        """Watch no process any more; all that runs jobs goes on."""
+        """Stop watching processes; those that run jobs go on."""
         self._watcher.close()
         self._archiving.end()
 
@@ -108,7 +108,7 @@ class LocalProcessLauncher:
         return from_json(SnapshotRecord, self._do(task))
 
     def _do(self, task: Task) -> Any:
-        """A task of runner.worker_tasks in a process of its own; the JSON value of its result."""
+        """Do a task of runner.worker_tasks in its own process and return the JSON value of its result."""
         return do_task(task, self._data.worker(secrets.token_hex(6)), self._processes.environment)
 
     def _spawn_spare(self, command: list[str], log_file: Path) -> subprocess.Popen[bytes]:

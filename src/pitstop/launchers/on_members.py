@@ -11,7 +11,7 @@ from pitstop.model.cluster import MemberState
 
 log = structlog.get_logger("pitstop.launcher")
 KILL_SECONDS = 5.0
-"""How long a member of another machine may take to end a process; one that takes longer may be lost."""
+"""The longest that a member of another machine may take to end a process, in seconds; a slower one may be lost."""
 
 
 class MembersLauncher:
@@ -57,7 +57,7 @@ class MembersLauncher:
         self._here.watch(run)
 
     def _is_under_way(self, spec: RunSpec) -> bool:
-        """True if a member has been given the run: a control plane that has just begun to lead asks again for what it finds."""
+        """Return True if a member has the run already: a control plane that has just begun to lead asks for it again."""
         given = self._assignments.of_run(spec.job_id, spec.token)
         return given is not None and given[1] is not Started.FAILED and given[0] in self._taking()
 
@@ -66,5 +66,5 @@ class MembersLauncher:
         return min(taking, key=lambda member: (load.get(member, 0) / taking[member], member), default=None)
 
     def _taking(self) -> dict[str, int]:
-        """Members that are given runs, and their cores."""
+        """Return the members that take runs, with their cores."""
         return {member.id: member.cores for member in self._members.list() if member.state is MemberState.ACTIVE}

@@ -23,11 +23,11 @@ from pitstop.kit.asker import ended_when_nobody_waits
 PROC = Path("/proc")
 KILL_SECONDS = 5.0
 _MACHINES_OWN = 0xEFFFFFFC
-"""What Linux calls the namespace of processes that is no container's (PROC_PID_INIT_INO)."""
+"""The number that Linux gives to the process namespace outside containers (PROC_PID_INIT_INO)."""
 _LOOKS = 10
 _LOOK_SECONDS = 0.01
 _OLD_SECONDS = 0.5
-"""Older releases wrote down when a process was created by the clock; rounding, and the clock's drift, are allowed this much."""
+"""The tolerance, in seconds, for start times that older releases took from the clock: for rounding and the clock's drift."""
 
 
 @dataclass(frozen=True)
@@ -40,17 +40,17 @@ class Process:
     session: int
     threads: int
     started: int
-    """Clock ticks from the boot to its start."""
+    """The number of clock ticks from the boot to its start."""
 
     @property
     def runs(self) -> bool:
-        """False for a zombie: whoever has to collect an orphan may take seconds for it. With threads left it is none yet."""
+        """False for a zombie, which may take seconds to be collected. A process with threads left is not a zombie yet."""
         return self.state not in "ZX" or self.threads > 1
 
 
 @dataclass(frozen=True)
 class _Identity:
-    """What a handle says: a pid, and between which ticks of this boot its process was started."""
+    """The content of a handle: a pid, and the first and last tick of this boot at which its process can have started."""
 
     pid: int
     first: float
@@ -61,23 +61,23 @@ class _Identity:
 
 
 def own_handle() -> RunHandle:
-    """The handle of this process."""
+    """Return the handle of this process."""
     return _handle(_must_read(os.getpid()))
 
 
 def handle_of(pid: int) -> RunHandle | None:
-    """The handle of the process that has this pid now; None if there is none."""
+    """Return the handle of the process that has this pid now; None if there is none."""
     process = _read(pid)
     return _handle(process) if process is not None else None
 
 
 def write_handle(path: Path, handle: RunHandle) -> None:
-    """Write down whose a folder is; the file appears whole or not at all."""
+    """Write the handle of a folder's owner into a file, which appears whole or not at all."""
     write_json(path, {"handle": handle})
 
 
 def handle_in(path: Path) -> RunHandle | None:
-    """The handle in a file of :func:`write_handle`, or of an older release; None if there is no such file, or it is damaged."""
+    """Return the handle in a file of :func:`write_handle` or of an older release; None if the file is missing or damaged."""
     try:
         found = json.loads(path.read_text())
         return RunHandle(found["handle"]) if "handle" in found else RunHandle(f"{int(found['pid'])}@{float(found['created'])}")
@@ -93,25 +93,25 @@ def write_json(path: Path, content: dict[str, object]) -> None:
 
 
 def find(handle: RunHandle) -> Process | None:
-    """The process of a handle; it may be a zombie. None if it is gone, EngineError if no launcher of this machine made it."""
+    """Return the process of a handle, perhaps a zombie; None if it is gone. EngineError for a handle of another launcher."""
     identity = _identity(handle)
     process = _read(identity.pid) if identity is not None else None
     return process if identity is not None and process is not None and identity.is_of(process) else None
 
 
 def is_alive(handle: RunHandle) -> bool:
-    """True while the process does something; a zombie does not."""
+    """Return True while the process runs; a zombie does not."""
     process = find(handle)
     return process is not None and process.runs
 
 
 def is_of_this_boot(handle: RunHandle) -> bool:
-    """False if the process was one of another machine, or of this one before it was started anew."""
+    """Return False for a process of another machine, or of this one before its last boot."""
     return _identity(handle) is not None
 
 
 def kill_all(handle: RunHandle) -> None:
-    """SIGKILL a process, its descendants and what else is left of the session it led.
+    """SIGKILL a process, its descendants and all that is left of its session.
 
     A runner's JVM and Python workers stay in the session of the runner when it dies before them. Nothing happens to
     a process that only has the same pid.
@@ -132,7 +132,7 @@ def kill_all(handle: RunHandle) -> None:
 
 
 def has_children(handle: RunHandle) -> bool:
-    """True while anything runs that the process has started."""
+    """Return True while anything runs that the process has started."""
     process = find(handle)
     return process is not None and any(child.runs for child in _descendants(process, _all()).values())
 
@@ -140,7 +140,7 @@ def has_children(handle: RunHandle) -> bool:
 def run_to_end(
     command: Sequence[str | Path], log_file: Path, environment: Mapping[str, str], seconds: float, folder: Path | None = None
 ) -> int:
-    """The exit code of a process that prints into a file. subprocess.TimeoutExpired if it takes longer.
+    """Run a process that prints into a file, and return its exit code. subprocess.TimeoutExpired if it takes longer.
 
     It is killed once nobody waits for it any more (kit.asker). Afterwards neither it nor anything that it has started is left.
     """
@@ -167,7 +167,7 @@ def _handle(process: Process) -> RunHandle:
 
 
 def _identity(handle: RunHandle) -> _Identity | None:
-    """What the handle says; None if it is of another boot of the machine, of which nothing is left."""
+    """Return the content of a handle; None if it is of another boot of the machine, of which nothing is left."""
     try:
         if "@" in handle:
             pid, created = handle.split("@")
@@ -232,7 +232,7 @@ def _must_read(pid: int) -> Process:
 
 
 def _boot() -> str:
-    """What tells the pids that are seen from here from all others: the machine's boot, and in a container its namespace."""
+    """Return the mark of all pids that are visible here: the machine's boot and, in a container, its namespace."""
     boot = (PROC / "sys/kernel/random/boot_id").read_text().strip()
     try:
         namespace = (PROC / "self/ns/pid").stat().st_ino
@@ -242,7 +242,7 @@ def _boot() -> str:
 
 
 def _boot_time() -> float:
-    """Seconds since the epoch, by the clock as it is set now."""
+    """Return the time of the boot in seconds since the epoch, by the clock as it is set now."""
     lines = (line.split() for line in (PROC / "stat").read_text().splitlines())
     return next(float(fields[1]) for fields in lines if fields and fields[0] == "btime")
 

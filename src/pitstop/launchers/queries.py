@@ -23,20 +23,20 @@ from pitstop.model.data_folder import DataFolder
 from pitstop.model.selecting import BEGIN_ANEW, MOST_ROWS, USUAL_SECONDS, Select
 
 IDLE_SECONDS = 15 * 60.0
-"""A process that nobody has asked for so long is ended: it keeps a JVM."""
+"""The seconds without a query after which the process is ended: it keeps a JVM."""
 START_SECONDS = 120.0
 QUIET_SECONDS = 15.0
-"""Who waits so long for rows of a stream is told that there are none yet."""
+"""The seconds without rows after which a caller hears that a stream has none yet."""
 MOST_OPEN = 32
-"""Queries at once. Each may keep a thread, and as many rows as a query gives."""
+"""The most queries at once. Each may keep a thread, and as many rows as a query gives."""
 UNTAKEN_SECONDS = 300.0
-"""A query from which nobody takes anything for so long is ended."""
+"""The seconds after which a query is ended if nobody takes its answers."""
 
 _SEE = "see queries.log in the data folder"
 
 Answer = dict[str, Any]
 _WAKE: Answer = {}
-"""Comes last of a query's answers: nobody asks for it any more, or its process is gone."""
+"""The last of a query's answers: nobody asks for the query any more, or its process is gone."""
 
 
 @dataclass
@@ -44,14 +44,14 @@ class _Asked:
     """A query that a process carries out."""
 
     answers: queue.Queue[Answer] = field(default_factory=queue.Queue)
-    """No more batches than the process may tell before some are taken."""
+    """The answers, never more batches than the process may send before some are taken."""
     left_at: float | None = None
-    """When somebody has last been given an answer; None while somebody waits for one."""
+    """The time at which the last answer was given out; None while somebody waits for one."""
     given_up: bool = False
-    """It was ended because nobody has taken anything."""
+    """True if the query was ended because nobody took its answers."""
 
     def given_up_in(self) -> float:
-        """Seconds until nobody has asked for an answer for too long, as it looks now."""
+        """Return the seconds that are left until the query is ended if nobody asks for an answer."""
         return UNTAKEN_SECONDS - (0.0 if self.left_at is None else time.monotonic() - self.left_at)
 
 
@@ -61,11 +61,11 @@ class _Process:
     handle: RunHandle | None
     ready: threading.Event = field(default_factory=threading.Event)
     over: threading.Event = field(default_factory=threading.Event)
-    """It has ended, and all that it has told is in the answers."""
+    """Set once the process has ended and all that it has sent is in the answers."""
     asked: dict[int, _Asked] = field(default_factory=dict)
-    """By the number of a query."""
+    """Number of a query -> the query."""
     going: set[int] = field(default_factory=set)
-    """The numbers of those that it has not ended yet, whether or not somebody still asks for them."""
+    """The numbers of the queries that it has not ended yet, also of those that nobody asks for any more."""
     writing: threading.Lock = field(default_factory=threading.Lock)
 
     def say(self, told: Answer) -> None:
@@ -75,7 +75,7 @@ class _Process:
             self.started.stdin.flush()
 
     def end_query(self, number: int) -> bool:
-        """Nobody asks for it any more; False if it was so before."""
+        """Note that nobody asks for a query any more; return False if that was noted before."""
         ended = self.asked.pop(number, None)
         if ended is not None:
             self.say({"cancel": number})
@@ -87,12 +87,12 @@ class _Answers:
     """service.selecting.Answers of one query. If its process ends before it has given a row, another process begins it anew."""
 
     def __init__(self, ask: Callable[[], tuple[_Process, int]], rest: Callable[[], None]) -> None:
-        """``ask`` sends the query to a process, and gives that and the query's number in it."""
+        """``ask`` sends the query to a process, and returns that process and the query's number in it."""
         self._ask, self._rest = ask, rest
         self._process, self._number = ask()
         self._asked = self._process.asked[self._number]
         self._columns = self._rows = self._repeated = self._closed = False
-        """What has been told, whether it is another process than the first, and whether nobody asks any more."""
+        """True once columns, or rows, were given out; a second process has begun the query anew; nobody asks any more."""
 
     def __iter__(self) -> Iterator[Answer]:
         return self
@@ -151,7 +151,7 @@ class _Answers:
 
 
 class QueryProcess:
-    """service.selecting.Queries in a process of its own."""
+    """service.selecting.Queries in a separate process."""
 
     def __init__(
         self,
@@ -162,13 +162,13 @@ class QueryProcess:
         seconds: float = USUAL_SECONDS,
         rows: int = MOST_ROWS,
     ) -> None:
-        """``rotation``: of its log. ``seconds``, ``rows``: what a query may take and give at most, unless it reads a stream."""
+        """``rotation``: of its log. ``seconds``, ``rows``: the most that a query may take and give, unless it reads a stream."""
         self._data, self._store_url, self._environment, self._rotation = data, store_url, environment, rotation
         self._seconds, self._rows = seconds, rows
         self._process: _Process | None = None
         self._lock = threading.Lock()
         self._given = 0
-        """Numbers of queries."""
+        """The number of the last query."""
         self._timer: threading.Timer | None = None
 
     def run(self, make: Callable[[int], Select]) -> _Answers:
@@ -197,7 +197,7 @@ class QueryProcess:
             _end(process)
 
     def _begin(self) -> tuple[_Process, int]:
-        """The process, which is not ended from here on until the query of that number is over."""
+        """Return the process and a query's number. The process is not ended until that query is over."""
         with self._lock:
             if self._process is None or self._process.started.poll() is not None:
                 self._process = self._start()
@@ -244,7 +244,7 @@ class QueryProcess:
         return process
 
     def _give_up(self, process: _Process) -> None:
-        """End the queries of a process that nobody takes anything from, for as long as it is there."""
+        """End the queries of a process whose answers nobody takes, as long as the process exists."""
         next_look = UNTAKEN_SECONDS
         while not process.over.wait(next_look):
             next_look = UNTAKEN_SECONDS
@@ -259,7 +259,7 @@ class QueryProcess:
                     self._rest()
 
     def _rest(self) -> None:
-        """A while after the last query the process is ended."""
+        """End the process a while after its last query."""
         with self._lock:
             if self._timer is not None:
                 self._timer.cancel()

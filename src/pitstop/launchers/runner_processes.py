@@ -39,7 +39,7 @@ class RunnerProcesses:
         self._data, self._store_url, self._rotation, self._facts = data, store_url, rotation or Rotation(), dict(facts)
         python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
         self.environment = (runner_environment(os.environ) if environment is None else environment) | python
-        """That of all of them."""
+        """The environment of all of them."""
         self._children: list[subprocess.Popen[bytes]] = []
         self._lock = threading.Lock()
 
@@ -80,5 +80,5 @@ class RunnerProcesses:
 
 
 def facts_of(spec: RunSpec) -> dict[str, object]:
-    """What stands in each line of a run's log."""
+    """Return the facts that stand in each line of a run's log."""
     return {"job": spec.job_name or spec.job_id, "run": spec.token}

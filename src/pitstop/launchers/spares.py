@@ -26,14 +26,14 @@ log = structlog.get_logger("pitstop.launcher")
 MOST_BACK_OFF_SECONDS = 60.0
 READY_LOOK_SECONDS = 0.1
 UNKNOWN_SECONDS = 600.0
-"""A folder this old whose process was never written down is left over from a crash."""
+"""The age, in seconds, from which a folder without a known process is left over from a crash."""
 
 Spawn = Callable[[list[str], Path], "subprocess.Popen[bytes]"]
 """Starts ``pitstop.runner`` with arguments and a log file."""
 
 
 class Spares:
-    """Keeps so many spares ready. Spares of a control plane that was killed are ended: they may be of another version."""
+    """Keeps ``wished`` spares ready. Ends the spares of a killed control plane, which may be of another version."""
 
     def __init__(self, data: DataFolder, wished: int, spawn: Spawn) -> None:
         self._data, self._wished, self._spawn = data, wished, spawn
@@ -45,7 +45,7 @@ class Spares:
         self._end_strays()
 
     def replenish(self) -> None:
-        """Start spares until there are as many as wished; after failures not before a growing while.
+        """Start spares until there are as many as wished. After failures, wait longer each time before the next start.
 
         None is started while one is held: its warming up would make the change of versions slow.
         """
@@ -56,14 +56,14 @@ class Spares:
                 self._start_one()
 
     def are_ready(self) -> bool:
-        """True if as many as wished are warm."""
+        """Return True if as many spares as wished are warm."""
         with self._lock:
             return sum(map(self._is_ready, self._waiting)) >= self._wished
 
     def assign(
         self, job_id: str, token: int, held: str | None = None, log_facts: Mapping[str, object] | None = None
     ) -> subprocess.Popen[bytes] | None:
-        """Give a run to a spare: to the one that is held for it, a ready one, or one that is still warming up and so is ahead.
+        """Give a run to a spare: the one that is held for it, a ready one, or one that is still warming up and so is ahead.
 
         ``log_facts`` stand in each line of its log from then on. OSError if that could not be written: the spare is ended then.
         """
@@ -77,7 +77,7 @@ class Spares:
         return None
 
     def hold(self, seconds: float) -> tuple[str, SpareFolder, subprocess.Popen[bytes]] | None:
-        """Keep a ready one back: (id, folder, process). None if there is none within so many seconds, or none is wished."""
+        """Hold back a ready spare: (id, folder, process). None if there is none within ``seconds``, or none is wished."""
         deadline = time.monotonic() + seconds
         while self._wished:
             with self._lock:
@@ -91,7 +91,7 @@ class Spares:
         return None
 
     def release(self, spare_id: str) -> None:
-        """End one that was held, unless it has been given its run."""
+        """End a held spare, unless it has been given its run."""
         with self._lock:
             process = self._held.pop(spare_id, None)
         if process is not None:
@@ -196,7 +196,7 @@ def _process_of(folder: SpareFolder) -> RunHandle | None:
 
 
 def last_line(path: Path) -> str:
-    """The last line of a log, in words; nothing if there is none."""
+    """Return the last line of a log, in words; an empty text if there is none."""
     try:
         lines = path.read_text(errors="replace").strip().splitlines()
     except OSError:

@@ -26,7 +26,7 @@ _OPTION = re.compile(r"SPARK_JAVA_OPT_(\d+)")
 
 
 def executor_command(environment: Mapping[str, str], java: Path, spark: Path) -> list[str]:
-    """Its command, with the Java of that home and Spark's jars. UsageError if it is no pod of an executor."""
+    """Return the executor's command, with the Java of that home and Spark's jars. UsageError if this is no pod of an executor."""
     missing = [variable for variable in (*_ARGUMENTS.values(), _MEMORY) if variable not in environment]
     if missing:
         raise UsageError(f"This is no pod of an executor: Spark has not said {missing[0]}. Executors are started by Spark alone.")

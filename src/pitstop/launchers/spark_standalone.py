@@ -28,12 +28,12 @@ from pitstop.model.data_folder import DaemonFolder
 
 START_SECONDS = 120.0
 SHARES = 64
-"""So many jobs may run on each core of a member: Spark gives every job cores of its own, and ours share them."""
+"""The number of jobs that may run on each core of a member. Spark gives every job separate cores; our jobs share them."""
 _WEB_FILTER = "org.apache.spark.ui.JWSFilter"
 _MASTER, _WORKER = (f"org.apache.spark.deploy.{part}" for part in ("master.Master", "worker.Worker"))
 SILENT_SECONDS = 15
-"""A worker that has not told anything for so long counts as lost, and drivers are told so. A new master waits for as long for
-those that it has read of."""
+"""The seconds of silence after which a worker counts as lost, of which drivers are told. A new master waits as long for the
+workers that it has read of."""
 _URL = re.compile(r"Starting Spark master at (spark://[^\s\"]+)")
 _UP = "I have been elected leader!"
 _FOLLOWS = re.compile(r"(?:Master has changed, new master is at|Successfully registered with master) (spark://[^\s\"]+)")
@@ -48,7 +48,7 @@ def start_master(
     environment: Mapping[str, str],
     rotation: Rotation = USUAL_ROTATION,
 ) -> tuple[subprocess.Popen[bytes], str]:
-    """Start a master on a free port; its process and its URL. EngineError if it does not come up.
+    """Start a master on a free port; return its process and its URL. EngineError if it does not come up.
 
     ``recovery``: the folder in which the masters of the cluster, one after the other, keep what they know.
     """
@@ -81,7 +81,7 @@ def start_worker(
     environment: Mapping[str, str],
     rotation: Rotation = USUAL_ROTATION,
 ) -> subprocess.Popen[bytes]:
-    """Start a worker that lends so many cores, as shares, and as much memory as jobs ask for."""
+    """Start a worker that lends ``cores``, as shares, and as much memory as jobs ask for."""
     # What an executor takes is bounded by its own settings: the worker itself must refuse none for memory.
     lent = ["--cores", str(cores * SHARES), "--memory", "1024g", "--work-dir", str(folder.work)]
     # However long there is no master: ending would end the executors.
@@ -97,14 +97,14 @@ def start_worker(
 
 
 class FollowedMaster:
-    """Which master a worker works for, by its log, of which each look reads only what is new."""
+    """The master that a worker works for, by the worker's log. Each look reads only the new lines."""
 
     def __init__(self, folder: DaemonFolder) -> None:
         self._folder, self._new = folder, NewLines()
         self._url: str | None = None
 
     def look(self) -> str | None:
-        """The URL of the master that the worker has told last that it works for; None if there is none yet."""
+        """Return the URL of the last master that the worker has named in its log; None if there is none yet."""
         told = b"".join(self._new.look([*reversed(log_parts(self._folder)), self._folder.log]))
         found = _FOLLOWS.findall(told.decode(errors="replace"))
         self._url = found[-1] if found else self._url
@@ -112,12 +112,12 @@ class FollowedMaster:
 
 
 def log_parts(folder: DaemonFolder) -> list[Path]:
-    """The older parts that there are of a daemon's log, newest first."""
+    """Return the older parts of a daemon's log, newest first."""
     return sorted(folder.root.glob(folder.log_part("*").name), key=lambda part: int(part.suffix[1:]))
 
 
 def _told(folder: DaemonFolder) -> str:
-    """All that a daemon has logged and that is kept, oldest first."""
+    """Return all that is kept of a daemon's log, oldest first."""
     told = []
     for part in (*reversed(log_parts(folder)), folder.log):
         with contextlib.suppress(FileNotFoundError):  # rotated meanwhile; it is looked at again
@@ -157,7 +157,7 @@ def _start(
 
 
 def _logging(folder: DaemonFolder, rotation: Rotation) -> dict[str, str]:
-    """Variables by which a daemon writes its log (daemons-log4j2.properties); a path in Java's options must have no blanks."""
+    """Return variables that direct a daemon's log (daemons-log4j2.properties). A path in Java's options must have no blanks."""
     return {
         "PITSTOP_DAEMON_LOG": str(folder.log),
         "PITSTOP_DAEMON_LOG_PARTS": str(folder.log_part("%i")),
@@ -167,7 +167,7 @@ def _logging(folder: DaemonFolder, rotation: Rotation) -> dict[str, str]:
 
 
 def _of_daemons(environment: Mapping[str, str], home: Path) -> dict[str, str]:
-    """Variables that Spark's daemons need besides: they do little, so that a Java that begins fast is better than a fast one."""
+    """Return variables that make the Java of Spark's daemons begin fast. They do little, so that speed matters less."""
     java = environment.get("JAVA_HOME")
     archive = to_use(class_archive(Path(java), home)) if java else []
     # What a worker starts, executors, has its class path.

@@ -21,9 +21,9 @@ from pitstop.model.data_folder import SpareFolder
 from pitstop.model.task import Compilation, Compile, Rehearse, remedy
 
 TASK_SECONDS = 600.0
-"""A rehearsal restores the whole state once; migrations read all of their stages'."""
+"""The longest that a task may take, in seconds. A rehearsal restores the whole state; migrations read that of their stages."""
 LOOK_SECONDS = 1.0
-"""How often to look whether the process still lives."""
+"""The time between two looks whether the process still lives, in seconds."""
 
 
 class HeldSpare:
@@ -34,7 +34,7 @@ class HeldSpare:
         self._asked = 0
 
     def compile(self, task: Compile) -> Compilation:
-        """Compile the version, and keep it compiled in the spare's process. Raises what is wrong with the version."""
+        """Compile the version, and keep it compiled in the spare's process. Raises the error of a faulty version."""
         return from_json(Compilation, self._ask(task))
 
     def rehearse(self, task: Rehearse) -> None:

@@ -47,7 +47,7 @@ class Watcher:
         self._epoll.register(descriptor, select.EPOLLIN)
 
     def close(self) -> None:
-        """Watch nothing any more."""
+        """Stop watching."""
         os.eventfd_write(self._stop, 1)
         self._thread.join()
 

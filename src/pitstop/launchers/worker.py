@@ -19,14 +19,14 @@ from pitstop.model.data_folder import WorkerFolder
 from pitstop.model.task import Compile, Task, in_words, remedy
 
 START_SECONDS = 30.0
-"""What a process and Spark take to start, beside the time that the job's option compile_timeout gives to its code."""
+"""The seconds that a process and Spark take to start, beside the time that the job's option compile_timeout gives to its code."""
 STATE_SECONDS = 600.0
 _at_once = threading.BoundedSemaphore(2)
-"""Each process starts a JVM."""
+"""The most processes at once: each starts a JVM."""
 
 
 def do_task(task: Task, folder: WorkerFolder, environment: Mapping[str, str]) -> Any:
-    """The JSON value of the task's result (runner.worker_tasks), whose error is raised; ``folder`` is used up.
+    """Do a task and return the JSON value of its result (runner.worker_tasks), or raise its error; ``folder`` is used up.
 
     Raises WaitTimeoutError if it takes too long and EngineError if the process ends without a result, both naming the task.
     """

@@ -1,4 +1,4 @@
-"""Which entries of a map are wanted: a condition on a field of their values, as people write it: ``speed > 80``."""
+"""Conditions on a field of the values of a map's entries, as people write them: ``speed > 80``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FORM = (
     "a field, one of = != < <= > >= contains, and a value, as in speed > 80, fault.codes contains P0301; without a field it is "
     "the value of the entry itself, as in > 80"
 )
-"""How a condition is written, for people."""
+"""The form of a condition, in words for people."""
 
 _WRITTEN = re.compile(
     r"\s*(?P<field>(?:\\.|[^\s=!<>\\])*?)\s*(?P<sign>!=|<=|>=|=|<|>|(?<!\S)contains(?!\S))\s*(?P<value>.*\S)\s*", re.DOTALL
@@ -28,7 +28,7 @@ _NOTHING = object()
 
 @dataclass(frozen=True)
 class Condition:
-    """Holds for values that have the field, and there something that compares so with ``value``.
+    """A condition that holds for values whose field exists and compares so with ``value``.
 
     Numbers are compared with numbers and texts with texts; what is of another kind is neither equal nor less nor greater.
     """
@@ -38,10 +38,10 @@ class Condition:
     sign: str
     value: Any
     text: str
-    """``value`` as it was written, which is what a text has to contain."""
+    """``value`` as it was written. A text has to contain it."""
 
     def holds(self, value: str) -> bool:
-        """For the value of an entry, which is JSON text."""
+        """Return True if the condition holds for the value of an entry, which is JSON text."""
         found = _at(from_json_text(value), self.path)
         if found is _NOTHING:
             return False
@@ -58,7 +58,7 @@ class Condition:
 
 
 def read_condition(text: str) -> Condition:
-    """A condition as it is written: FORM. UsageError if it is none.
+    """Return the condition that a text of the form FORM means. UsageError if it is none.
 
     A value that is no JSON is taken as a text. Steps to a field are parted by dots; a backslash before a dot, a blank or a sign
     makes it part of a name.

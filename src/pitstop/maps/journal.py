@@ -32,7 +32,7 @@ def apply_changes(
     update: Update | None = None,
     orders: Sequence[str] | None = None,
 ) -> tuple[list[Event], int]:
-    """Apply changes in order and return their events, numbered from ``newest + 1`` without gaps, and how many were older.
+    """Apply changes in order. Return their events, numbered from ``newest + 1`` without gaps, and the number of older changes.
 
     ``orders`` has the order of each change (maps.order): one that is older than the entry leaves it as it is, and leaves no
     event. Without orders, an entry has none afterwards.
@@ -70,29 +70,29 @@ def apply_changes(
 
 
 def change_of(sequence: int, key: str, before: str | None, after: str | None, at: float) -> Event:
-    """The event of an entry that has another value now; None stands for no entry."""
+    """Return the event of an entry that has another value now; None stands for no entry."""
     if after is None:
         return (sequence, _REMOVED, key, before, None, at)
     return (sequence, _ADDED if before is None else _UPDATED, key, before, after, at)
 
 
 def removals(entries: Iterable[tuple[str, str]], newest: int, at: float) -> list[Event]:
-    """The events of entries (key, value) that are removed, in the order given."""
+    """Return the events of entries (key, value) that are removed, in the order given."""
     return [(sequence, _REMOVED, key, value, None, at) for sequence, (key, value) in enumerate(entries, newest + 1)]
 
 
 def expirations(entries: Iterable[tuple[str, str, float]], newest: int) -> list[Event]:
-    """The events of entries (key, value, when it expired) whose time has run out, in the order given."""
+    """Return the events of entries (key, value, time of expiry) whose time has run out, in the order given."""
     return [(sequence, _EXPIRED, key, value, None, at) for sequence, (key, value, at) in enumerate(entries, newest + 1)]
 
 
 def lost(after: int, oldest: int) -> int:
-    """How many events after sequence ``after`` are gone from a journal whose oldest one is ``oldest``."""
+    """Return the number of events after sequence ``after`` that are gone from a journal whose oldest event is ``oldest``."""
     return max(0, oldest - 1 - after)
 
 
 def past_prefix(prefix: str) -> str | None:
-    """The least text above all texts with that prefix, in the order of their code points; None if there is none."""
+    """Return the least text above all texts with that prefix, in the order of their code points; None if there is none."""
     last = prefix.rstrip("\U0010ffff")
     if not last:
         return None

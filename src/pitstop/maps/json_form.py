@@ -1,11 +1,11 @@
-"""How Spark is to write rows as the JSON that values of maps are."""
+"""The form of JSON in which Spark writes rows as values of maps."""
 
 from __future__ import annotations
 
 TIMESTAMP_FORMAT = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
 """Spark by itself writes times to the millisecond, and drops the rest."""
 LOCAL_FORMAT = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"
-"""Of timestamps without a zone."""
+"""The form of timestamps without a zone."""
 _OPTIONS = {
     # A null column is a value like any other: it must not vanish from the object.
     "ignoreNullFields": "false",

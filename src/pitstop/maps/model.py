@@ -15,7 +15,7 @@ MOST_EVENTS = 1_000_000_000
 LONGEST_SECONDS = LONGEST_MS / 1000
 """The longest time to live."""
 SHOWN = 40
-"""So much of a key that is too long is shown."""
+"""The number of letters that are shown of a key that is too long."""
 
 
 @dataclass(frozen=True)
@@ -64,12 +64,12 @@ class Entry:
 
 
 def is_too_long(key: str, longest: int | None) -> bool:
-    """True if a store whose keys have so many bytes at most cannot keep this one."""
+    """Return True if the key has more bytes than ``longest``, the most that a store can keep."""
     return longest is not None and len(key) > longest // 4 and len(key.encode("utf-8", "replace")) > longest
 
 
 def check_keys(name: str, keys: Iterable[str], longest: int | None) -> None:
-    """UsageError if one of these keys for the map ``name`` is longer than its store can keep."""
+    """Raise UsageError if one of these keys for the map ``name`` is longer than its store can keep."""
     for key in keys:
         if is_too_long(key, longest):
             raise UsageError(
@@ -79,7 +79,7 @@ def check_keys(name: str, keys: Iterable[str], longest: int | None) -> None:
 
 
 def check_version(name: str, key: str, entry: Entry | None, version: int) -> None:
-    """ConflictError unless this, which the map ``name`` has under the key, is of that version; 0 stands for no entry."""
+    """Raise ConflictError unless the key's entry in the map ``name`` has that version; 0 stands for no entry."""
     found = entry.version if entry is not None else 0
     if found != version:
         raise ConflictError(
@@ -125,10 +125,10 @@ class JournalEvent:
 
 @dataclass(frozen=True)
 class JournalBounds:
-    """What of a journal can still be read: sequences ``oldest .. newest``; empty if newest < oldest."""
+    """The range of a journal that can still be read: sequences ``oldest .. newest``; empty if newest < oldest."""
 
     incarnation: str
-    """Changes when the map is dropped and made anew: old offsets then mean nothing."""
+    """Changes when the map is dropped and made anew, so that old offsets mean nothing."""
     oldest: int
     newest: int
 
@@ -147,5 +147,5 @@ class MapOverview:
 class JournalSlice:
     events: tuple[JournalEvent, ...]
     lost: int
-    """How many events after the asked position had already been dropped."""
+    """The number of events after the requested position that had already been dropped."""
     bounds: JournalBounds

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 
 def is_older(order: str, held: str | None) -> bool:
-    """True if a write of this order is older than what an entry holds; None: the entry was written without an order."""
+    """Return True if a write of this order is older than an entry's; ``held`` is None for an entry without an order."""
     return held is not None and order < held and _form(order) == _form(held)
 
 

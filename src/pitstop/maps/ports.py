@@ -1,4 +1,4 @@
-"""What a store of maps must do. One contract suite (tests/contract) runs against every implementation."""
+"""The protocol of stores of maps. One contract suite (tests/contract) runs against every implementation."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from pitstop.maps.model import Entry, JournalBounds, JournalSlice, MapConfig, Ma
 
 @dataclass(frozen=True)
 class EpochId:
-    """Marks what one sink wrote in one epoch, so that the same epoch written again changes nothing."""
+    """The mark of what one sink wrote in one epoch. Written again, the epoch changes nothing."""
 
     lineage: str
     sink: str
     epoch: int
     known_as: tuple[tuple[str, int], ...] = ()
-    """Lineages and numbers under which versions before may have written it."""
+    """Lineages and numbers under which earlier versions may have written the epoch."""
     digest: str | None = None
-    """Names what it reads (snapshots.epoch_digest); None: nothing is compared."""
+    """The digest of what the epoch reads (snapshots.epoch_digest); None: nothing is compared."""
 
     @property
     def names(self) -> tuple[tuple[str, int], ...]:
-        """All lineages and numbers under which it may have been written."""
+        """All lineages and numbers under which the epoch may have been written."""
         return (*self.known_as, (self.lineage, self.epoch))
 
     def is_in(self, map_name: str, lineage: str, marked: int, digest: str | None) -> bool:
-        """Whether that mark of its sink says that it is written: an epoch of one of its names, and its digest if it has one.
+        """Return True if the sink's mark in a map says that this epoch, by one of its names, is written.
 
-        OtherEpochError if the mark is one of another checkpoint.
+        OtherEpochError if the mark is, by its digest, that of another checkpoint.
         """
         number = dict(self.names)[lineage]
         if marked < number:
@@ -49,26 +49,26 @@ class EpochId:
 
 @dataclass(frozen=True)
 class EpochWritten:
-    """An epoch that a map has got."""
+    """The outcome of an epoch that a map has taken in."""
 
     older: int
-    """Changes that were left out, being older than what their entries hold."""
+    """The number of changes that were left out because their entries hold newer values."""
 
 
 @dataclass(frozen=True)
 class Fence:
-    """The run that writes; refused (FencedError) if the job has a newer run."""
+    """The run that writes. It is refused (FencedError) if the job has a newer run."""
 
     job_id: str
     token: int
 
 
 class MapStore(Protocol):
-    """Many writers and readers in several processes. A put that returned survives SIGKILL."""
+    """A store of maps for many writers and readers in several processes. A put that returned survives SIGKILL."""
 
     @property
     def longest_key(self) -> int | None:
-        """How many bytes of UTF-8 a key may have; None: any number."""
+        """The most bytes of UTF-8 that a key may have; None: any number."""
         ...
 
     def configure(self, config: MapConfig) -> None:
@@ -76,7 +76,7 @@ class MapStore(Protocol):
         ...
 
     def reconfigure(self, name: str, change: Callable[[MapConfig], MapConfig]) -> None:
-        """The same, out of the settings that it has: nobody else changes them in between."""
+        """Change the settings of a map by a function of the present ones, which nobody else changes in between."""
         ...
 
     def config(self, name: str) -> MapConfig | None: ...
@@ -84,7 +84,7 @@ class MapStore(Protocol):
     def names(self) -> list[str]: ...
 
     def overview(self) -> list[MapOverview]:
-        """All maps, by name, as ``config``, ``size`` and ``bounds`` tell of each; many take as many queries as one."""
+        """Return all maps, by name, with what ``config``, ``size`` and ``bounds`` tell. Many take as many queries as one."""
         ...
 
     def drop(self, name: str) -> bool:
@@ -92,16 +92,16 @@ class MapStore(Protocol):
         ...
 
     def put_all(self, name: str, entries: Iterable[tuple[str, str]]) -> int:
-        """Write entries and journal events in one transaction, making the map if there is none; returns how many.
+        """Write entries and journal events in one transaction, and make the map if there is none. Return the number of entries.
 
         UsageError for a key that is too long, as with ``put_if``.
         """
         ...
 
     def put_if(self, name: str, entries: Iterable[tuple[str, str]], version: int) -> None:
-        """Write all of these entries if that is the version of each, 0 standing for no entry, else none, in one step: of several
-        who have read them, one writes. ConflictError, with the ``key``, for the others.
+        """Write all of these entries, in one step, if each has that version; 0 stands for no entry. Else write none.
 
+        ConflictError, with the ``key``, if a version is another one: of several writers that have read the entries, one writes.
         An entry that was removed and written anew begins with 1 again.
         """
         ...
@@ -109,23 +109,23 @@ class MapStore(Protocol):
     def get(self, name: str, key: str) -> Entry | None: ...
 
     def delete(self, name: str, key: str, version: int | None = None) -> bool:
-        """False if there is none; with a version as ``put_if``."""
+        """Remove an entry; return False if there is none. With a version, check it as ``put_if`` does."""
         ...
 
     def clear(self, name: str) -> int: ...
 
     def entries(self, name: str, prefix: str = "", after: str | None = None, limit: int | None = None) -> list[Entry]:
-        """Ordered by key; ``after`` is the last key of the page before."""
+        """Return entries, ordered by key. ``after`` is the last key of the page before."""
         ...
 
     def size(self, name: str) -> int: ...
 
     def bounds(self, name: str) -> JournalBounds | None:
-        """What the journal holds; entries whose time has run out are in it by then."""
+        """Return the range of the journal, which then has the expiry of all entries whose time has run out."""
         ...
 
     def journal(self, name: str, after: int, limit: int) -> JournalSlice:
-        """Events with sequence > ``after``, oldest first, those of entries whose time has run out included."""
+        """Return events with sequence > ``after``, oldest first, with those of entries whose time has run out."""
         ...
 
     def write_epoch(
@@ -138,12 +138,12 @@ class MapStore(Protocol):
     ) -> EpochWritten | None:
         """Apply changes in order (None removes) and mark the epoch, in one transaction.
 
-        ``orders`` has the order of each change (maps.order), which is kept beside the entry: a change that is older than what
-        the entry holds is left out. An entry that is removed leaves no order behind. Any other write takes the entry's order
-        away: whoever writes next wins.
+        ``orders`` has the order of each change (maps.order), which is kept beside the entry. A change that is older than the
+        entry is left out. An entry that is removed leaves no order behind. Any other write removes the entry's order, so that
+        the next write wins.
 
-        Returns None, and changes nothing, if that epoch (or a later one) of that lineage and sink is already in; OtherEpochError
-        if by its digest that is one of another checkpoint. While the fence's job may still go back from its version
+        Return None, and change nothing, if that epoch (or a later one) of that lineage and sink is already in; OtherEpochError
+        if that epoch is, by its digest, one of another checkpoint. While the fence's job may still go back from its version
         (model.job.Job.withdrawable), the old values are kept for ``withdraw``.
         """
         ...
@@ -156,14 +156,14 @@ class MapStore(Protocol):
         epoch: EpochId | None,
         fence: Fence | None,
     ) -> EpochWritten | None:
-        """As ``write_epoch``, each new value being ``update(old, new)``; None removes."""
+        """Write an epoch as ``write_epoch`` does, with ``update(old, new)`` as each new value; None removes."""
         ...
 
     def withdraw(self, operation: int) -> int:
-        """Make entries what they were before the new version of that update wrote them, with events in the journal as for
-        other writes; returns how many were changed. What others have written after that version stays.
+        """Give entries the values that they had before the new version of that update wrote them. Return the number of changes.
 
-        May be cut off and done again; done twice, it does nothing the second time.
+        The journal gets events as for other writes. Values that others have written after that version stay. The call may be cut
+        off and repeated; a second call changes nothing.
         """
         ...
 

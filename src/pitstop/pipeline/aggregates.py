@@ -25,15 +25,15 @@ class EventTime:
 
 EVENT_TIME = EventTime()
 OWN = "custom"
-"""The kind of an aggregate whose parts the user has written."""
+"""The kind of a user-defined aggregate."""
 
 
 class Takes(StrEnum):
-    """Of which types an input of an aggregate may be, in words."""
+    """The types that an input of an aggregate may have, in words."""
 
     VALUES = "values of any type"
     TEXTS = "values of any type, as text"
-    """0.0 and -0.0, which are two texts, come in as one value."""
+    """True if 0.0 and -0.0, which are two texts, come in as one value."""
     NUMBERS = "numbers"
     AMOUNTS = "numbers or intervals"
     WHOLE = "whole numbers"
@@ -54,23 +54,23 @@ class Aggregate:
     combines: tuple[Combining, ...]
     finish: Finish
     takes: tuple[Takes, ...] = ()
-    """Of which types each input may be; empty: of any."""
+    """The types that each input may have; empty: any type."""
     parts: Mapping[str, Aggregate] = field(default_factory=dict)
-    """What it is made of, if it is several as one."""
+    """The aggregates that it combines, if it is several as one."""
 
     @property
     def state_class(self) -> str:
-        """Aggregates of one class, and of the same accumulator types, may exchange their state."""
+        """The class of its state. Aggregates of one class, with the same accumulator types, may exchange their state."""
         return ",".join(combine.name for combine in self.combines)
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Its kind, and those of the aggregates that it is made of."""
+        """Its kind, and the kinds of the aggregates that it combines."""
         return (self.kind, *(kind for part in self.parts.values() for kind in part.kinds))
 
     @property
     def own(self) -> bool:
-        """True if only what is lifted tells what it takes in, and not its kind."""
+        """True if only its code tells what it takes in, and not its kind."""
         return OWN in self.kinds
 
     @property
@@ -88,7 +88,7 @@ def _only(F: Any, accumulator: Any) -> Any:
 
 
 def count(column: Any = None) -> Aggregate:
-    """How many rows; with a column, how many in which it is not null. Type: bigint."""
+    """Count the rows; with a column, the rows in which it is not null. Type: bigint."""
 
     def lift(F: Any, *inputs: Any) -> tuple[Any, ...]:
         if not inputs:
@@ -100,7 +100,7 @@ def count(column: Any = None) -> Aggregate:
 
 
 def sum(column: Any) -> Aggregate:
-    """Sum of the values that are not null; null if there is none.
+    """Sum up the values that are not null; null if there is none.
 
     Type: bigint of whole numbers, double of floats and doubles, a decimal of 38 digits of decimals, the same of intervals.
     """
@@ -120,12 +120,12 @@ def avg(column: Any) -> Aggregate:
 
 
 def min(column: Any) -> Aggregate:
-    """Smallest value that is not null."""
+    """Find the smallest value that is not null."""
     return Aggregate("min", (column,), _same, (MIN,), _only)
 
 
 def max(column: Any) -> Aggregate:
-    """Largest value that is not null."""
+    """Find the largest value that is not null."""
     return Aggregate("max", (column,), _same, (MAX,), _only)
 
 
@@ -139,27 +139,27 @@ def _by(kind: str, combine: Combining, value: Any, by: Any) -> Aggregate:
 
 
 def min_by(value: Any, by: Any) -> Aggregate:
-    """``value`` of the row with the smallest ``by``; of several, the smallest value."""
+    """Find ``value`` of the row with the smallest ``by``; of several rows, the smallest value."""
     return _by("min_by", MIN, value, by)
 
 
 def max_by(value: Any, by: Any) -> Aggregate:
-    """``value`` of the row with the largest ``by``; of several, the largest value."""
+    """Find ``value`` of the row with the largest ``by``; of several rows, the largest value."""
     return _by("max_by", MAX, value, by)
 
 
 def first(value: Any) -> Aggregate:
-    """``value`` of the row with the earliest event time; of several, the smallest value."""
+    """Find ``value`` of the row with the earliest event time; of several rows, the smallest value."""
     return _by("first", MIN, value, EVENT_TIME)
 
 
 def last(value: Any) -> Aggregate:
-    """``value`` of the row with the latest event time; of several, the largest value."""
+    """Find ``value`` of the row with the latest event time; of several rows, the largest value."""
     return _by("last", MAX, value, EVENT_TIME)
 
 
 def all_of(**aggregates: Aggregate) -> Aggregate:
-    """Several aggregates as one, whose result is a struct with a field for each."""
+    """Combine several aggregates into one, whose result is a struct with a field for each."""
     if not aggregates:
         raise UsageError("all_of needs at least one aggregate: all_of(low=ps.min('v'), high=ps.max('v')).")
     parts = tuple(aggregates.values())
@@ -191,7 +191,7 @@ def _shared_out(
 def aggregate(
     lift: Lift, combine: Expression | tuple[Expression, ...], finish: Finish | None = None, inputs: tuple[Any, ...] = ()
 ) -> Aggregate:
-    """An aggregate of one's own.
+    """Define an aggregate.
 
     ``lift(F, *inputs)`` returns a tuple of columns (the accumulators of one row); ``combine`` is one
     function ``(F, column) -> aggregate column`` or one for each accumulator, made of Spark's own aggregate

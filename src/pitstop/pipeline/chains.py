@@ -1,4 +1,4 @@
-"""Which stages may follow which: what would lose rows is refused where the stage is defined.
+"""Rules for the order of stages: an order that would lose rows is refused where the stage is defined.
 
 Spark has one watermark for a query, which the first ``with_timestamps`` of a chain makes. Stages with state pass it on to those
 behind them, and ``with_timestamps`` behind such a stage only says which column is the event time from there on.
@@ -32,7 +32,7 @@ _TIMESTAMPS = (TimestampsSpec, IngestionTimestampsSpec)
 
 
 def check_chains(nodes: Iterable[Node]) -> None:
-    """PipelineError unless each stage of a streaming job can follow those before it. Batch jobs have no watermark."""
+    """Raise PipelineError unless each stage of a streaming job can follow those before it. Batch jobs have no watermark."""
     for node in nodes:
         if isinstance(node.spec, _TIMESTAMPS):
             _check_timestamps(node)
@@ -45,7 +45,7 @@ def check_chains(nodes: Iterable[Node]) -> None:
 
 
 def check_early_results(nodes: Iterable[Node]) -> None:
-    """PipelineError if early results of a stage reach no sink: stages with state behind it get windows that have ended."""
+    """Raise PipelineError if early results of a stage reach no sink: stages with state only get windows that have ended."""
     early = [node for node in nodes if _gives_early(node)]
     told = [found for node in nodes if isinstance(node.spec, SinkSpec) for found in _early_before(node)]
     for node in early:
@@ -57,17 +57,17 @@ def check_early_results(nodes: Iterable[Node]) -> None:
 
 
 def streams(node: Node) -> bool:
-    """True if a source of the stage's rows does not end."""
+    """Return True if a source of the stage's rows does not end."""
     return any(isinstance(other.spec, SourceSpec) and not other.source.bounded for other in [node, *_before(node)])
 
 
 def carries_on(node: Node) -> bool:
-    """True if a stage with timestamps stands behind one with state that has an event time: its watermark is that one's."""
+    """Return True for timestamps behind a stage with state that has an event time: they share its watermark."""
     return any(other.spec.stateful and _timed(other) for other in _nearest(node))
 
 
 def bears_starts(node: Node) -> bool:
-    """True if the event time of its input is the start of windows. They come when they have ended: behind the watermark."""
+    """Return True if the event time of its input is the start of windows, which come behind the watermark, when they end."""
     return any(True for parent in _inputs(node) for _ in _starts(parent))
 
 
@@ -99,7 +99,7 @@ def _check_timestamps(node: Node) -> None:
 
 
 def _check_early(node: Node) -> None:
-    """PipelineError if early results would have to pass it: they join the rows of an epoch, behind the query."""
+    """Raise PipelineError if early results would have to pass it: they join the rows of an epoch, behind the query."""
     for early in _early_before(node):
         raise PipelineError(
             f"{_the(node)} reads the early results of {_other(early)}: they go to sinks by select, filter, with_columns and "
@@ -108,7 +108,7 @@ def _check_early(node: Node) -> None:
 
 
 def _early_before(node: Node) -> Iterator[Node]:
-    """The stages whose early results reach its input by stateless steps."""
+    """Yield the stages whose early results reach its input by stateless steps."""
     for parent in _inputs(node):
         while parent.spec.passable and parent.inputs:
             parent = parent.inputs[0]
@@ -121,7 +121,7 @@ def _gives_early(node: Node) -> bool:
 
 
 def _check_late(node: Node, spec: LateSpec) -> None:
-    """PipelineError if the rows are those of a stage with state: Spark would compute that, and keep its state, once more."""
+    """Raise PipelineError for the rows of a stage with state: Spark would compute the stage, and keep its state, twice."""
     stateful = next((other for other in _before(node) if other.spec.stateful), None)
     if stateful is not None:
         raise PipelineError(
@@ -132,7 +132,7 @@ def _check_late(node: Node, spec: LateSpec) -> None:
 
 
 def _check_order(node: Node) -> None:
-    """PipelineError if its rows would be late because they bear the start of a window that comes when it has ended."""
+    """Raise PipelineError if its rows would be late: they bear the start of a window, and come when the window has ended."""
     for parent in _inputs(node):
         for windows, timestamps in _starts(parent):
             if not _stands_starts(node, windows):
@@ -145,7 +145,7 @@ def _check_order(node: Node) -> None:
 
 
 def _stands_starts(node: Node, windows: Node) -> bool:
-    """True if the stage gives the right rows though the event time of its input is the start of those windows."""
+    """Return True if the stage gives the right rows though the event time of its input is the start of those windows."""
     if isinstance(node.spec, (JoinSpec, DistinctSpec)):
         return isinstance(node.spec, DistinctSpec) and node.spec.within_ms is None
     if isinstance(node.spec, MapStatefulSpec):
@@ -173,7 +173,7 @@ def _aligned(node: Node, windows: Node) -> str:
 
 
 def _starts(node: Node) -> Iterator[tuple[Node, Node]]:
-    """(stage with windows, the timestamps behind it) of the windows whose start is the event time of the node's rows."""
+    """Yield (stage with windows, the timestamps behind it) if the node's event time is the start of these windows."""
     if isinstance(node.spec, TimestampsSpec):
         yield from ((windows, node) for windows in _windows(node, node.spec.column))
     elif not node.spec.stateful or isinstance(node.spec, (RollingSpec, DistinctSpec)):
@@ -182,7 +182,7 @@ def _starts(node: Node) -> Iterator[tuple[Node, Node]]:
 
 
 def _windows(node: Node, column: str) -> Iterator[Node]:
-    """The stages whose windows' start reaches the node's input as it is, in this column, as far as names tell."""
+    """Yield the stages whose windows' start reaches the node's input unchanged in this column, as far as names tell."""
     for parent in _inputs(node):
         if isinstance(parent.spec, WindowSpec):
             if column.casefold() == START:
@@ -195,7 +195,7 @@ def _windows(node: Node, column: str) -> Iterator[Node]:
 
 
 def _nearest(node: Node) -> Iterator[Node]:
-    """The stages before it that set the event time, keep state or are sources, where only others lie between."""
+    """Yield the nearest stages before it that set the event time, keep state or are sources."""
     for parent in _inputs(node):
         if parent.spec.stateful or isinstance(parent.spec, (*_TIMESTAMPS, SourceSpec)):
             yield parent
@@ -208,7 +208,7 @@ def _timed(node: Node) -> bool:
 
 
 def _before(node: Node) -> Iterator[Node]:
-    """All stages that its rows come from, each once, nearest first; tables of hash joins are none."""
+    """Yield all stages that its rows come from, each once, nearest first, without the tables of hash joins."""
     seen: set[int] = set()
     pending = list(_inputs(node))
     while pending:

@@ -18,17 +18,17 @@ def _list_or_empty(F: Any, values: Any) -> Any:
 
 
 def collect_list(column: Any) -> Aggregate:
-    """All values that are not null, in no particular order. Its state grows with them."""
+    """Collect all values that are not null, in no particular order. The state grows with them."""
     return Aggregate("collect_list", (column,), _same, (LIST,), _list_or_empty)
 
 
 def collect_set(column: Any) -> Aggregate:
-    """The different values that are not null, in no particular order."""
+    """Collect the different values that are not null, in no particular order."""
     return Aggregate("collect_set", (column,), _same, (SET,), _list_or_empty)
 
 
 def count_distinct(column: Any) -> Aggregate:
-    """How many different values that are not null, exactly: its state holds them all. Type: bigint."""
+    """Count the different values that are not null, exactly. The state holds all of them. Type: bigint."""
 
     def finish(F: Any, values: Any) -> Any:
         return F.coalesce(F.size(values), F.lit(0)).cast("bigint")
@@ -37,7 +37,7 @@ def count_distinct(column: Any) -> Aggregate:
 
 
 def approx_count_distinct(column: Any) -> Aggregate:
-    """About how many different values that are not null (HyperLogLog sketch of 4 KiB; error about 1.6%). Type: bigint."""
+    """Count the different non-null values approximately (HyperLogLog sketch of 4 KiB; error about 1.6%). Type: bigint."""
 
     def lift(F: Any, value: Any) -> tuple[Any, ...]:
         return (value.cast("string"),)
@@ -49,12 +49,12 @@ def approx_count_distinct(column: Any) -> Aggregate:
 
 
 def top_n(n: int, value: Any, by: Any) -> Aggregate:
-    """``value`` of the ``n`` rows with the largest ``by``, largest first: an array. Rows without ``by`` do not count."""
+    """Collect ``value`` of the ``n`` rows with the largest ``by``, largest first: an array. Rows without ``by`` are ignored."""
     return _best("top_n", n, value, by, largest=True)
 
 
 def bottom_n(n: int, value: Any, by: Any) -> Aggregate:
-    """``value`` of the ``n`` rows with the smallest ``by``, smallest first: an array. Rows without ``by`` do not count."""
+    """Collect ``value`` of the ``n`` rows with the smallest ``by``, smallest first: an array. Rows without ``by`` are ignored."""
     return _best("bottom_n", n, value, by, largest=False)
 
 

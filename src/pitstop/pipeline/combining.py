@@ -1,4 +1,4 @@
-"""How accumulators are combined: each way has a name, by which two versions of a stage know that their states agree.
+"""The ways to combine accumulators. Each has a name, by which two versions of a stage know that their states agree.
 
 A combination is associative and commutative, and null is its neutral element. Expressions are written against ``F``
 (``pyspark.sql.functions``), handed in by the engine, so defining an aggregate starts no Spark.
@@ -20,7 +20,7 @@ Fold = Callable[[Any, Any], Any]
 
 
 TOO_LONG = "A rolling sum has more digits than its type can hold."
-"""Stands in the error of a rolling sum of decimals where Spark itself would make null of it."""
+"""The text in the error of a rolling sum of decimals that Spark itself would turn into null."""
 _EXACT = Context(prec=76)
 """Adds decimals of any scale and up to 38 digits without rounding; Python's own context has 28 digits."""
 
@@ -33,16 +33,16 @@ class Combining:
     merge: Expression
     """Makes one accumulator of several."""
     gather: Expression | None = None
-    """Makes an accumulator of the lifted values of rows; None: these are accumulators, so ``merge`` does it."""
+    """Makes an accumulator of the lifted values of rows; None: the values are accumulators, and ``merge`` does it."""
     step: Step | None = None
-    """Takes one lifted value into an accumulator, for rolling aggregates; None: it cannot roll."""
+    """Takes one lifted value into an accumulator, for rolling aggregates; None: the combination cannot roll."""
     fold: Fold | None = None
-    """The same in Python, for rolling state that an older release has kept; there if ``step`` is."""
+    """``step`` in Python, for rolling state that an older release has kept; set if ``step`` is."""
     readable: bool = False
     """True if Spark keeps the accumulator itself as its state, so that saved state can be read and converted."""
 
     own: bool = False
-    """True of one of the user's own: only ``merge`` tells what it does."""
+    """True of a user-defined combination: only ``merge`` tells what it does."""
     limit: int | None = None
     """The most values that it keeps; None: it has no such bound."""
 
@@ -59,7 +59,7 @@ def _sum_step(F: Any, total: Any, value: Any) -> Any:
 
 
 def _unless_null(F: Any, before: Any, value: Any, first: Any, both: Any) -> Any:
-    """``before`` if the value is null, ``first`` if there is none before, else ``both``."""
+    """Return ``before`` if the value is null, ``first`` if there is none before, else ``both``."""
     return F.when(value.isNull(), before).when(before.isNull(), first).otherwise(both)
 
 
@@ -92,7 +92,7 @@ def _sum(a: Any, b: Any) -> Any:
 
 SUM = Combining("sum", lambda F, c: F.sum(c), step=_sum_step, fold=_sum, readable=True)
 MORE = replace(SUM, name="sum+")
-"""A sum that a version before may not have: it then begins with nothing, beside what that version has summed."""
+"""A sum that an earlier version may lack. It then begins empty, beside the sums of that version."""
 MIN = Combining("min", lambda F, c: F.min(c), step=lambda F, a, v: F.least(a, v), fold=_smaller, readable=True)
 MAX = Combining("max", lambda F, c: F.max(c), step=lambda F, a, v: F.greatest(a, v), fold=_larger, readable=True)
 LIST = Combining(
@@ -134,5 +134,5 @@ def best(n: int, largest: bool) -> Combining:
 
 
 def custom(merge: Expression) -> Combining:
-    """A combination of the user's own."""
+    """Return a user-defined combination."""
     return Combining("custom", merge, own=True)

@@ -56,7 +56,7 @@ class JobDefinition:
         return pipeline
 
     def _migrations(self, pipeline: Pipeline) -> list[Migration]:
-        """The migrations in the job's module; if that defines several jobs, only those for stages of this pipeline."""
+        """Return the migrations in the job's module; if that defines several jobs, only those for stages of this pipeline."""
         module = list(getattr(self.function, "__globals__", {}).values())
         alone = sum(isinstance(value, JobDefinition) for value in module) < 2
         names = {node.name for node in pipeline.nodes}

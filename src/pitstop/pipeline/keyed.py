@@ -1,4 +1,4 @@
-"""Grouped stages: windows, rolling aggregates, state of one's own, distinct rows."""
+"""Grouped stages: windows, rolling aggregates, user-defined state, distinct rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pitstop.pipeline.specs import (
 from pitstop.pipeline.windows import Duration, Session, Window
 
 S = TypeVar("S", bound=Rows)
-"""The class of stages: one with all verbs, which is built upon this module."""
+"""The class of stages with all verbs, which is built upon this module."""
 
 WINDOW_COLUMNS = ("window_start", "window_end", "is_early")
 
@@ -45,7 +45,7 @@ class KeyedStage(Generic[S]):
         return WindowedStage((self._stage,), (self._keys,), ("",), window, late=late)
 
     def rolling_aggregate(self, name: str, **aggregates: Aggregate) -> S:
-        """For each row the aggregates of its group so far, this row included (jet.md §3.3).
+        """Give for each row the aggregates of its group so far, this row included (jet.md §3.3).
 
         Columns out: those of the row, event time included, then one per aggregate. State is kept for ever.
         ``approx_count_distinct`` and aggregates of one's own cannot roll.
@@ -68,7 +68,7 @@ class KeyedStage(Generic[S]):
         on_evict: Callable[..., Any] | None = None,
         dead_letters: Sink | None = None,
     ) -> S:
-        """Rows made by a Python function that keeps state for each group (jet.md §3.3).
+        """Make rows by a Python function that keeps state for each group (jet.md §3.3).
 
         ``function(state, row)``: ``state`` has the fields of the DDL ``state`` as attributes, None at first, which the
         function reads and sets; ``row`` is a Row. It returns None, a row of the DDL ``output`` (a tuple, a dict, or a
@@ -80,10 +80,10 @@ class KeyedStage(Generic[S]):
         needs ``with_timestamps``. Without ``ttl`` state is kept for ever, and no row is late. Rows of one epoch come in the
         order of event time.
 
-        Rows with values that Python has not (times beyond the year 9999) are left out: they are counted and sampled in the
-        log. A row for which the function raises, or returns what is no row of ``output`` or leaves what is no ``state``, ends
-        the epoch; with ``dead_letters`` it is left out, too, and leaves the state of its key as it was. There all rows that
-        are left out go (columns ``stage string, key string, text string, error string, time timestamp``, ``key`` and ``text``,
+        Rows with values that Python lacks (times beyond the year 9999) are left out: they are counted and sampled in the
+        log. A row ends the epoch if the function raises, or returns no row of ``output``, or leaves no valid ``state``. With
+        ``dead_letters`` such a row is left out, too, and leaves the state of its key as it was. All rows that are left out
+        go there (columns ``stage string, key string, text string, error string, time timestamp``, ``key`` and ``text``,
         the row, as JSON; the sink's stage is ``<name>-dead-letters``). If ``on_evict`` fails the state is gone; it then stands
         in ``error``, and ``text`` is null.
         """
@@ -102,7 +102,7 @@ class KeyedStage(Generic[S]):
         return made._then(HandledSpec(), f"{name}-rows")
 
     def distinct(self, name: str, within: Duration | None = None) -> S:
-        """One row of each group, as soon as one comes. Columns out: those of the row.
+        """Keep one row of each group, as soon as one comes. Columns out: those of the row.
 
         Of rows that come in one epoch, from several files or partitions, any may be the one.
 
@@ -120,7 +120,7 @@ class KeyedStage(Generic[S]):
 
 
 class WindowedStage(Generic[S]):
-    """Groups of one or several stages, cut into windows: ``aggregate`` says what to compute of each."""
+    """Groups of one or several stages, cut into windows. ``aggregate`` defines what is computed of each."""
 
     def __init__(
         self,
@@ -135,7 +135,7 @@ class WindowedStage(Generic[S]):
         self._window, self._early_ms, self._late = window, early_ms, late
 
     def early_results(self, every: Duration) -> WindowedStage[S]:
-        """Also tell what open windows hold so far, about once in ``every``; results get a column ``is_early boolean``.
+        """Also give the results of open windows so far, about once in ``every``; results get a column ``is_early boolean``.
 
         0: no early results. (jet.md §3.4)
         """
@@ -143,7 +143,7 @@ class WindowedStage(Generic[S]):
         return WindowedStage(self._stages, self._keys, self._labels, self._window, ms or None, self._late)
 
     def aggregate(self, name: str, **aggregates: Any) -> S:
-        """One row a key and window once the watermark has passed its end.
+        """Give one row for each key and window once the watermark has passed its end.
 
         Columns out: the keys, ``window_start``, ``window_end`` (timestamps), ``is_early`` (with early results), and one
         per aggregate. For co-aggregation each label of ``co_group`` has a dict of its aggregates. ``name`` is the key of
@@ -203,7 +203,7 @@ class CoGroup(Generic[S]):
 
 
 def co_group(**inputs: KeyedStage[S]) -> CoGroup[S]:
-    """Aggregate two or more streams by the same key (jet.md §3.3), each with aggregates of its own::
+    """Aggregate two or more streams by the same key (jet.md §3.3), each with its own aggregates::
 
         both = ps.co_group(orders=orders.group_by("user"), visits=visits.group_by("visitor"))
         both.window(ps.tumbling("1 minute")).aggregate("both", orders={"n": ps.count()}, visits={"seen": ps.count()})

@@ -19,12 +19,12 @@ class Migration:
 
     @property
     def name(self) -> str:
-        """For messages and plans."""
+        """The name of the migration in messages and plans."""
         return getattr(self.function, "__name__", "function")
 
 
 def migrate(stage: str) -> Callable[[Callable[[Any], Any]], Migration]:
-    """Mark ``function(DataFrame) -> DataFrame`` as what turns saved state of ``stage`` into the form that it keeps now.
+    """Mark ``function(DataFrame) -> DataFrame`` as the one that turns saved state of ``stage`` into its present form.
 
     It is used when saved state of the stage has another form than the new version's, in place of every rule of conversion;
     once the state has the new form it is not used any more, and may be removed. Where the version that saved the state had

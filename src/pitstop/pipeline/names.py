@@ -1,4 +1,4 @@
-"""Which column of its input a stage gives on under the same or another name, as far as its expressions tell."""
+"""Finds the column of its input that a stage passes on, under the same or another name, as far as its expressions tell."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pitstop.pipeline.specs import SelectSpec, Spec, TransformSpec, WithColumnsS
 _NAME = r"`(?:[^`]|``)+`|\w+"
 _PLAIN = re.compile(rf"\s*(?P<column>{_NAME})(?:\s+(?:as\s+)?(?P<alias>{_NAME}))?\s*", re.IGNORECASE)
 _SHOWN = re.compile(r"Column<'(?P<text>.*)'>", re.DOTALL)
-"""How Spark shows a Column."""
+"""Matches a Column as Spark shows it."""
 
 
 def column_before(spec: Spec, column: str) -> str | None:
-    """What a column of a stateless stage's rows is called in its input; None if the stage computes it, or may do so."""
+    """Return the name in its input of a column of a stateless stage; None if the stage computes the column, or may do so."""
     if isinstance(spec, TransformSpec):
         return None
     if isinstance(spec, WithColumnsSpec):
@@ -29,7 +29,7 @@ def column_before(spec: Spec, column: str) -> str | None:
 
 
 def plain_column(expression: Any) -> tuple[str, str] | None:
-    """(column, name) of an expression that gives a column on as it is: ``a``, ``a b``, ``a AS b``; None of any other."""
+    """Return (column, name) of an expression that passes a column on unchanged: ``a``, ``a b``, ``a AS b``; None of any other."""
     text = expression if isinstance(expression, str) else _shown(expression)
     found = _PLAIN.fullmatch(text)
     if found is None:

@@ -17,23 +17,23 @@ from pitstop.pipeline.specs import SinkSpec, SourceSpec, Spec
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """One stage. Two nodes are equal only if they are the same object; ``name`` is what a snapshot knows the stage by."""
+    """One stage. Two nodes are equal only if they are the same object. A snapshot knows the stage by its ``name``."""
 
     spec: Spec
     name: str
     inputs: tuple[Node, ...] = ()
     location: str = ""
-    """``file.py:12``, for messages."""
+    """The place where the stage is defined, for messages: ``file.py:12``."""
 
     @property
     def source(self) -> Source:
-        """What a source node reads."""
+        """The source that a source node reads."""
         assert isinstance(self.spec, SourceSpec), f"'{self.name}' is no source"
         return self.spec.source
 
     @property
     def sink(self) -> Sink:
-        """What a sink node writes to."""
+        """The sink that a sink node writes to."""
         assert isinstance(self.spec, SinkSpec), f"'{self.name}' is no sink"
         return self.spec.sink
 
@@ -43,7 +43,7 @@ class Node:
         return self.spec.event_time([parent.event_time for parent in self.inputs])
 
     def upstream(self) -> Iterator[Node]:
-        """This node and all before it, each once, nearest first."""
+        """Return this node and all before it, each once, nearest first."""
         seen: set[int] = set()
         pending = [self]
         while pending:
@@ -58,12 +58,12 @@ class Graph:
     """The nodes of one pipeline, in the order in which they were defined."""
 
     def __init__(self, location: Callable[[], str] | None = None) -> None:
-        """``location``: where the stage that is being defined is written; None: the file and line of who calls."""
+        """``location``: gives the place where the present stage is defined; None: the file and line of the caller."""
         self.nodes: list[Node] = []
         self._location = location or _caller_location
 
     def add(self, spec: Spec, name: str, inputs: tuple[Node, ...] = ()) -> Node:
-        """A new node; UsageError if the name is none, PipelineError if another node has it."""
+        """Add a node and return it; UsageError if the name is not valid, PipelineError if another node has it."""
         check_name("stage", name)
         location = self._location()
         for other in self.nodes:
@@ -74,7 +74,7 @@ class Graph:
         return node
 
     def free_name(self, base: str) -> str:
-        """``filter``, ``filter-2``, ... for stages without state, whose names the user need not choose."""
+        """Return ``filter``, ``filter-2``, ... for a stage without state, whose name the user need not choose."""
         taken = {node.name for node in self.nodes}
         number, name = 1, base
         while name in taken:
@@ -84,7 +84,7 @@ class Graph:
 
 
 class Rows:
-    """A node of a graph as something that further stages can read: the part of a Stage that its verbs are made of."""
+    """A node of a graph that further stages can read: the part of a Stage on which its verbs are built."""
 
     def __init__(self, graph: Graph, node: Node) -> None:
         self._graph, self._node = graph, node
@@ -94,11 +94,11 @@ class Rows:
         return self._node.name
 
     def timestamp_column(self) -> str | None:
-        """The event-time column that reaches this stage, None without timestamps."""
+        """Return the event-time column that reaches this stage; None without timestamps."""
         return self._node.event_time
 
     def _then(self, spec: Spec, name: str | None, *others: Rows) -> Self:
-        """The stage that does ``spec`` to these rows, and to those of others in the same pipeline; None: a free name."""
+        """Return a stage that does ``spec`` to these rows and those of ``others`` in the same pipeline; None: a free name."""
         for other in others:
             if other._graph is not self._graph:
                 raise PipelineError(f"Stage '{other.name}' belongs to another pipeline.")
@@ -107,7 +107,7 @@ class Rows:
 
 
 def _caller_location() -> str:
-    """File and line of the user's code that is defining a stage now."""
+    """Return the file and line of the user's code that is defining a stage now."""
     package = str(Path(__file__).parent)
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(package):

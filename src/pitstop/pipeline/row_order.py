@@ -1,4 +1,4 @@
-"""How a sink can tell which of two rows is the newer one: by the end of their windows, or by their event time."""
+"""Finds the order by which a sink can tell the newer of two rows: the end of their windows, or their event time."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from pitstop.pipeline.specs import (
 
 END, EARLY = "window_end", "is_early"
 _CARRYING = (SelectSpec, FilterSpec, WithColumnsSpec, TimestampsSpec)
-"""Stages that give on a column more than their user asks for."""
+"""Stages that can pass on one column more than their user asks for."""
 _KEEPING = (RollingSpec, DistinctSpec, JoinSpec)
-"""Stages with state that give on the columns of their rows."""
+"""Stages with state that pass on the columns of their rows."""
 _OTHER_ROWS = (DeadLettersSpec, FarAheadSpec, LateSpec, UnhandledSpec)
 
 Makes = Callable[[Node, str], bool]
-"""Whether a column of a stage's rows is what is looked for."""
+"""Returns True if a stage makes the wanted kind of column under that name."""
 
 
 def row_order(node: Node) -> RowOrder:
-    """By what the rows of a stage, which go into a sink, are newer or older."""
+    """Return the order that tells newer from older rows of a stage before a sink."""
     shuffled = any(other.spec.stateful for other in node.upstream())
     for stage in _carrying(node):
         columns = _columns(stage)
@@ -47,7 +47,7 @@ def row_order(node: Node) -> RowOrder:
 
 
 def _carrying(node: Node) -> Iterator[Node]:
-    """The stage, and those before it as far back as steps lead which can give on another column."""
+    """Yield the stage and those before it, up to the first one that can pass on no further column."""
     yield node
     while isinstance(node.spec, _CARRYING):
         node = node.inputs[0]
@@ -62,7 +62,7 @@ def _columns(node: Node) -> tuple[str, ...]:
 
 
 def _perhaps(node: Node) -> tuple[str, ...]:
-    """The columns that its rows have if code into which nobody can look has kept them."""
+    """Return the order columns that the rows have if user code, which cannot be looked into, has kept them."""
     while not node.spec.stateful and len(node.inputs) == 1 and node.event_time is None:
         node = node.inputs[0]
     if isinstance(node.spec, WindowSpec):
@@ -71,7 +71,7 @@ def _perhaps(node: Node) -> tuple[str, ...]:
 
 
 def _gives(node: Node, column: str, makes: Makes) -> bool:
-    """True if the column is made by a stage that makes it so, at the latest by this one, and comes here as it is."""
+    """Return True if ``makes`` holds for this stage or one before it, and the column comes here from there unchanged."""
     if makes(node, column):
         return True
     if (node.spec.stateful and not isinstance(node.spec, _KEEPING)) or isinstance(node.spec, _OTHER_ROWS):

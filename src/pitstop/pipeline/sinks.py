@@ -1,4 +1,4 @@
-"""Sinks: where rows go. Each is a value; the engine writes it, all sinks of a job in one epoch."""
+"""Sinks, into which rows go. Each is a value; the engine writes all sinks of a job in one epoch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pitstop.kit.local_paths import local_path
 
 
 class EpochInfo(Protocol):
-    """What a writer is told about the epoch it writes."""
+    """The facts about an epoch that its writer gets."""
 
     @property
     def job(self) -> str:
@@ -23,19 +23,19 @@ class EpochInfo(Protocol):
 
     @property
     def lineage(self) -> str:
-        """Names the unbroken chain of epochs that this one belongs to."""
+        """The name of the unbroken chain of epochs that this one belongs to."""
 
     @property
     def epoch(self) -> int:
-        """Its number in the lineage."""
+        """The number of the epoch in its lineage."""
 
     @property
     def guarantee(self) -> str:
-        """``exactly_once``, ``at_least_once`` or ``none``."""
+        """The job's guarantee: ``exactly_once``, ``at_least_once`` or ``none``."""
 
 
 class SinkWriter(Protocol):
-    """A sink of one's own. ``write`` gets all rows of one epoch, and must be done when it returns.
+    """A user-defined sink. ``write`` gets all rows of one epoch, and must have written them when it returns.
 
     An epoch that was cut off by a failure is written again, with the same rows and the same
     ``(info.lineage, info.epoch)``: store that pair together with the rows, and skip what is already
@@ -43,29 +43,29 @@ class SinkWriter(Protocol):
     """
 
     def write(self, rows: Any, info: EpochInfo) -> None:
-        """``rows``: a Spark DataFrame."""
+        """Write the rows of one epoch. ``rows``: a Spark DataFrame."""
         ...
 
 
 @dataclass(frozen=True)
 class RowOrder:
-    """How a sink can tell which of two of its rows is the newer one."""
+    """The order by which a sink can tell the newer of two of its rows."""
 
     columns: tuple[str, ...] = ()
-    """``window_end`` of results of windows, with ``is_early`` if there are early ones; else the event time. None: rows have no
+    """``window_end`` for results of windows, with ``is_early`` if there are early ones; else the event time. Empty: rows have no
     time."""
     stage: str | None = None
     """The last stage before the sink whose rows have these columns, as far as names tell; None: perhaps its own rows do."""
     shuffled: bool = False
-    """Behind a stage with state rows of one epoch come in no order that a second run of the epoch must have, too."""
+    """True behind a stage with state: a second run of an epoch may have its rows in another order."""
 
 
 @dataclass(frozen=True)
 class Sink:
-    """Where rows are to go. A kind of sink is a frozen subclass with what its user says; see docs/extending.md."""
+    """The target of rows. A kind of sink is a frozen subclass with its user's settings; see docs/extending.md."""
 
     kind: ClassVar[str]
-    """Names the SinkKind by which the engine writes it."""
+    """The name of the SinkKind by which the engine writes it."""
 
     def fed(self, order: RowOrder) -> Self:
         """Return this sink with the order of the rows that feed it."""
@@ -73,16 +73,16 @@ class Sink:
 
     @property
     def takes_order(self) -> RowOrder:
-        """The part of its rows' order that reaches it, whatever columns the stages before it drop."""
+        """The part of its rows' order that reaches it, even if stages before it drop columns."""
         return RowOrder()
 
     @property
     def expressions(self) -> tuple[Any, ...]:
-        """Whatever it computes of the columns of its rows, besides their order."""
+        """The expressions that it computes of the columns of its rows, besides their order."""
         return ()
 
     def describe(self) -> str:
-        """The sink in a few words, for plans."""
+        """Return the sink in a few words, for plans."""
         return self.kind
 
 
@@ -102,7 +102,7 @@ class MapSink(Sink):
     function: Callable[[Any, Any], Any] | None = None
     """For ``merge`` and ``update``: old and new value, or old value and row, to the value to keep."""
     order_by: tuple[Any, ...] | None = None
-    """Names or expressions of which the highest is the newest; none: the row that comes last is; None: by the rows' time."""
+    """Names or expressions whose highest value marks the newest row; empty: the last row is newest; None: by the rows' time."""
     comes: RowOrder = RowOrder()
 
     def fed(self, order: RowOrder) -> Self:
@@ -143,19 +143,19 @@ class FilesSink(Sink):
     partition_by: tuple[str, ...]
     """Columns that become folders."""
     options: tuple[tuple[str, str], ...] = ()
-    """Of Spark's writer."""
+    """Options of Spark's writer."""
 
 
 @dataclass(frozen=True)
 class NoopSink(Sink):
-    """Nowhere."""
+    """No target: the rows are dropped."""
 
     kind: ClassVar[str] = "noop"
 
 
 @dataclass(frozen=True)
 class CustomSink(Sink):
-    """Wherever the user's own writer puts them."""
+    """The target of a user-defined writer."""
 
     kind: ClassVar[str] = "custom"
     writer: SinkWriter
@@ -170,7 +170,7 @@ def map(
     update: Callable[[Any, dict[str, Any]], Any] | None = None,
     order_by: Any = None,
 ) -> Sink:
-    """Rows into a map. ``key`` names the key column; its text is the key of the entry.
+    """Write rows into a map. ``key`` names the key column; its text is the key of the entry.
 
     ``value``: a column name or expression; default: a JSON object of all columns. A null value removes the
     entry. ``mode="delete"`` removes every key it gets. With ``merge(old, new) -> value`` or ``update(old, row)
@@ -193,7 +193,7 @@ def map(
 
 
 def logger(template: str | None = None) -> Sink:
-    """Each row as a log line ``[<job>/<stage>#<partition>] <text>``.
+    """Write each row as a log line ``[<job>/<stage>#<partition>] <text>``.
 
     ``template`` names columns in braces, ``"speed {vin} {avg}"``; default: the row as JSON. At least once.
     """
@@ -201,7 +201,7 @@ def logger(template: str | None = None) -> Sink:
 
 
 def files(path: str, format: str = "parquet", partition_by: tuple[str, ...] | list[str] = (), **options: Any) -> Sink:
-    """Files in a folder: ``parquet``, ``json`` or ``csv``. Exactly-once: a file appears only with its epoch.
+    """Write files into a folder: ``parquet``, ``json`` or ``csv``. Exactly-once: a file appears only with its epoch.
 
     ``options`` are those of Spark's writer of that format, such as ``header=True`` or ``timestampFormat``, and go before what
     follows. CSV is that of RFC 4180: quotes are doubled, blanks stay, an empty text is ``""`` and null is nothing. (In a CSV of
@@ -227,10 +227,10 @@ def _option(value: Any) -> str:
 
 
 def noop() -> Sink:
-    """Takes every row and writes none."""
+    """Take every row and write none."""
     return NoopSink()
 
 
 def custom(writer: SinkWriter) -> Sink:
-    """A sink of one's own, see :class:`SinkWriter`."""
+    """Write rows by a user-defined sink, see :class:`SinkWriter`."""
     return CustomSink(writer)

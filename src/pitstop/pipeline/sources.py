@@ -1,4 +1,4 @@
-"""Sources: where rows come from. Each is a value; the engine opens it."""
+"""Sources, from which rows come. Each is a value; the engine opens it."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from pitstop.pipeline.windows import Duration
 _CORRUPT_RECORD = re.compile(r"(?i)(^|[\s,`])_corrupt_record\b")
 """Spark's own column for rows that do not parse, in a DDL text."""
 _OWN_WAYS = ("mode", "columnnameofcorruptrecord")
-"""Options of Spark's reader, in lower case, by which users say what becomes of rows that do not parse."""
+"""Options of Spark's reader, in lower case, that decide what becomes of rows that do not parse."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where rows are to come from. Functions make one for their users; see docs/extending.md."""
+    """The origin of rows. Functions make one for their users; see docs/extending.md."""
 
     kind: str
-    """Names the SourceKind by which the engine opens it."""
+    """The name of the SourceKind by which the engine opens it."""
     options: dict[str, str] = field(default_factory=dict)
-    """What its reader is told."""
+    """The options of its reader."""
     schema: str | None = None
-    """DDL of its rows; None where the reader knows it."""
+    """The DDL of its rows; None if the reader knows it."""
     parse: str | None = None
-    """``csv`` or ``json`` if the reader delivers text, in a column ``value``, that Spark is to parse with the schema. Rows
-    that do not parse are counted, sampled in the log, and go to the dead letters."""
+    """``csv`` or ``json`` if the reader delivers text in a column ``value``, which Spark parses with the schema. Rows that do
+    not parse are counted, sampled in the log, and go to the dead letters."""
     parse_options: dict[str, str] = field(default_factory=dict)
-    """What Spark's parser is told."""
+    """The options of Spark's parser."""
     bounded: bool = False
-    """True if it ends; a job whose sources all end completes."""
+    """True if the source ends. A job whose sources all end completes."""
     reader: Any = None
     """For ``custom``: the DataSource class; for ``items``: the rows."""
     tells_bad: bool = False
-    """True if its reader parses text itself, and tells the rows that do not parse from others (``files``): what becomes of these
-    is as with ``parse``."""
+    """True if its reader parses text itself and marks the rows that do not parse (``files``). They are treated as with
+    ``parse``."""
 
     @property
     def digest(self) -> str:
-        """Equal for equal settings: a hash, for options may be secret. Of ``items`` the rows are no part of it."""
+        """A hash of the settings, equal for equal ones; options may be secret. The rows of ``items`` are not part of it."""
         reader = self.reader.__name__ if isinstance(self.reader, type) else ""
         options = sorted((name, str(value)) for name, value in self.options.items())
         facts = [self.kind, options, self.schema, self.parse, sorted(self.parse_options.items()), self.bounded, reader]
@@ -60,7 +60,7 @@ def csv_tail(
     max_bytes: int = 16 * 1024 * 1024,
     multiline: bool = False,
 ) -> Source:
-    """Lines appended to the files of a folder, parsed as CSV (RFC 4180) without header; UTF-8, with or without a byte order mark.
+    """Read lines appended to the files of a folder as CSV (RFC 4180) without header; UTF-8, with or without a byte order mark.
 
     Rows: the columns of ``schema`` (DDL). Offset: the byte position in each file. A line counts once its newline is there.
     ``glob`` says which files of the folder; ``max_bytes`` bounds what one epoch reads. A file that was renamed in its folder, or
@@ -96,7 +96,7 @@ def http_poll(
     since: int = -1,
     max_rows: int = 10_000,
 ) -> Source:
-    """Objects of a JSON array served over HTTP: ``GET url?since=N&limit=M``.
+    """Read objects of a JSON array served over HTTP: ``GET url?since=N&limit=M``.
 
     Rows: the columns of ``schema`` (DDL), taken from the object. Offset: the highest value of the field
     ``sequence`` seen; ``since`` is exclusive, -1 begins at the beginning. At most ``limit`` objects a
@@ -124,7 +124,7 @@ def http_poll(
 
 
 def map_journal(map_name: str, start: str = "oldest", max_events: int = 100_000) -> Source:
-    """The event journal of a map: every put, update and removal, in order.
+    """Read the event journal of a map: every put, update and removal, in order.
 
     Rows: ``sequence bigint, kind string, key string, old_value string, new_value string, time timestamp,
     lost bigint`` (``kind`` is ADDED, UPDATED, REMOVED or EXPIRED; values are JSON text; ``lost`` is how many events were
@@ -137,7 +137,7 @@ def map_journal(map_name: str, start: str = "oldest", max_events: int = 100_000)
 
 
 def map_entries(map_name: str) -> Source:
-    """The entries of a map as they are when it is read: ``key string, value string`` (JSON text); bounded.
+    """Read the entries of a map as they are at that moment: ``key string, value string`` (JSON text); bounded.
 
     For batch jobs, and for tables of hash joins.
     """
@@ -145,7 +145,7 @@ def map_entries(map_name: str) -> Source:
 
 
 def files(path: str, format: str, schema: str | None = None, streaming: bool = False, **options: Any) -> Source:
-    """Files of a folder by Spark's own reader: ``csv``, ``json``, ``parquet`` or ``text``.
+    """Read files of a folder by Spark's own reader: ``csv``, ``json``, ``parquet`` or ``text``.
 
     Batch by default (the job completes when they are read); with ``streaming=True`` the folder is watched
     for new files, each read once; such a folder needs a schema, unless it is one of text. ``options`` are those of Spark's
@@ -178,12 +178,12 @@ def files(path: str, format: str, schema: str | None = None, streaming: bool = F
 
 
 def items(rows: Sequence[Sequence[Any] | dict[str, Any]], schema: str) -> Source:
-    """A fixed list of rows, for tests and examples; bounded."""
+    """Read a fixed list of rows, for tests and examples; bounded."""
     return Source("items", schema=schema, bounded=True, reader=tuple(rows))
 
 
 def rate(rows_per_second: int = 10, start: int = 0) -> Source:
-    """``sequence bigint, time timestamp``: so many numbers a second, from ``start`` on, without gaps.
+    """Read ``sequence bigint, time timestamp``: so many numbers a second, from ``start`` on, without gaps.
 
     The time of number n is the moment it was due, so reading it again gives the same rows.
     """
@@ -193,7 +193,7 @@ def rate(rows_per_second: int = 10, start: int = 0) -> Source:
 
 
 def custom(data_source: type, schema: str | None = None, **options: Any) -> Source:
-    """A source of one's own: a ``pyspark.sql.datasource.DataSource`` class with a ``streamReader``.
+    """Read a user-defined source: a ``pyspark.sql.datasource.DataSource`` class with a ``streamReader``.
 
     Its offsets must be explicit and seekable: reading between the same two offsets gives the same rows.
     """

@@ -1,7 +1,7 @@
-"""What each kind of stage does, as typed values: one frozen dataclass a kind, which a Node of the graph carries.
+"""Stages as typed values: one frozen dataclass for each kind of stage, which a Node of the graph carries.
 
-Durations are whole milliseconds, and end in ``_ms``. Columns are names; where a field says *expression* it holds what the user
-gave: a column name, a SQL expression or a Spark Column. Functions are the user's, and only the engine calls them.
+Durations are whole milliseconds, and their names end in ``_ms``. Columns are names. An *expression* is as the user gave it: a
+column name, a SQL expression or a Spark Column. Functions are the user's, and only the engine calls them.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from pitstop.pipeline.windows import Session, Window
 
 @dataclass(frozen=True)
 class Spec:
-    """What a stage does. A kind of stage is a subclass."""
+    """The work of a stage. Each kind of stage is a subclass."""
 
     op: ClassVar[str]
-    """The kind's name in stored plans, and the name of a stage that the user gave none."""
+    """The kind's name in stored plans, and the name of a stage to which the user gave none."""
     passable: ClassVar[bool] = False
     """True if it means the same on a stream and on the rows of one epoch, so that it may run after the streaming query."""
     stateful: ClassVar[bool] = False
     """True if it keeps state in the streaming query."""
     kind: ClassVar[StageKind] = StageKind.STATELESS
-    """What a plan says that a stage is which keeps no state; the kind of one that does is in the layout of its state."""
+    """The kind, in a plan, of a stage that keeps no state. For a stage with state, the layout of its state has the kind."""
 
     def describe(self) -> str:
-        """The stage in a few words, for plans."""
+        """Return the stage in a few words, for plans."""
         return self.op
 
     @property
     def computed(self) -> Mapping[str, Aggregate]:
-        """Result column -> aggregate, of all that it computes."""
+        """Result column -> aggregate, for all aggregates that it computes."""
         return {}
 
     def event_time(self, inputs: Sequence[str | None]) -> str | None:
-        """The event-time column of its rows, given those of its inputs; None: its rows have no event time."""
+        """Return the event-time column of its rows, given those of its inputs; None: its rows have no event time."""
         return inputs[0] if inputs else None
 
 
@@ -107,7 +107,7 @@ class WithColumnsSpec(Spec):
 
 @dataclass(frozen=True)
 class TransformSpec(Spec):
-    """Any stateless code of the user's."""
+    """User-defined stateless code."""
 
     op: ClassVar[str] = "transform"
     passable: ClassVar[bool] = True
@@ -128,12 +128,12 @@ class MergeSpec(Spec):
 
 @dataclass(frozen=True)
 class NotAheadSpec(Spec):
-    """Only the rows whose time is not too far ahead of the clock, which is that of the epoch."""
+    """Only the rows whose time is not too far ahead of the clock. The clock is that of the epoch."""
 
     op: ClassVar[str] = "not_ahead"
     column: str
     most_ms: int | None
-    """How far ahead a time may be; None: as far as the option max_ahead of the job says."""
+    """The most that a time may be ahead of the clock; None: the job's option max_ahead."""
 
     def describe(self) -> str:
         return f"{self.column} at most {_ahead(self.most_ms)} ahead"
@@ -164,12 +164,12 @@ class TimestampsSpec(Spec):
     passable: ClassVar[bool] = True
     column: str
     allowed_lag_ms: int
-    """How far the watermark stays behind the highest event time."""
+    """The distance of the watermark behind the highest event time."""
     idle_timeout_ms: int
-    """Without rows for so long, the stage no longer holds the watermark of others back; 0: it always does."""
+    """The time without rows after which the stage no longer holds back the watermark of others; 0: it always does."""
     usual_bound: bool = False
-    """Whether the job's option max_ahead holds for the rows of a stream. What a user asks for is a NotAheadSpec, which holds
-    wherever it stands."""
+    """True if the job's option max_ahead holds for the rows of a stream. A bound that a user gives is a NotAheadSpec, which
+    holds everywhere."""
 
     def describe(self) -> str:
         lag = f"event time {self.column}, lag {text(self.allowed_lag_ms)}"
@@ -227,7 +227,7 @@ class WindowSpec(Spec):
 
 @dataclass(frozen=True)
 class LateSpec(Spec):
-    """The rows that a stage with windows leaves out, for they are late or have no event time, as dead letters of that stage.
+    """The rows that a stage with windows leaves out as late, or without event time, as dead letters of that stage.
 
     Its inputs are those of the stage: it looks at the rows that this takes, beside it.
     """
@@ -236,7 +236,7 @@ class LateSpec(Spec):
     stage: str
     """The name of the stage with windows."""
     window: WindowSpec
-    """What that does."""
+    """The work of that stage."""
 
     def describe(self) -> str:
         return f"rows that '{self.stage}' leaves out as late or without event time"
@@ -279,13 +279,13 @@ class MapStatefulSpec(Spec):
     output: str
     """DDL of the rows it makes."""
     ttl_ms: int | None
-    """How long after its last event a key's state is dropped; None: never."""
+    """The time after its last event at which a key's state is dropped; None: never."""
     on_evict: Callable[..., Any] | None
     """``(state, key, time in ms) -> rows``, called before state is dropped."""
     timestamp: str | None
     """As in RollingSpec; needed with a time to live."""
     dead_letters: bool = False
-    """True if rows for which the function fails are kept as dead letters; else that ends the epoch."""
+    """True if rows for which the function fails become dead letters; else a failure ends the epoch."""
 
     def describe(self) -> str:
         return f"state ({self.state}) by {_listed(self.keys)}" + _if_set(", ttl", self.ttl_ms)
@@ -296,7 +296,7 @@ class MapStatefulSpec(Spec):
 
 @dataclass(frozen=True)
 class HandledSpec(Spec):
-    """What the function of a MapStatefulSpec with dead letters has made."""
+    """The rows that the function of a MapStatefulSpec with dead letters has made."""
 
     op: ClassVar[str] = "handled"
     passable: ClassVar[bool] = True
@@ -304,7 +304,7 @@ class HandledSpec(Spec):
 
 @dataclass(frozen=True)
 class UnhandledSpec(Spec):
-    """The rows for which it failed, as dead letters."""
+    """The rows for which that function failed, as dead letters."""
 
     op: ClassVar[str] = "unhandled"
     passable: ClassVar[bool] = True
@@ -321,7 +321,7 @@ class DistinctSpec(Spec):
     stateful: ClassVar[bool] = True
     keys: tuple[str, ...]
     within_ms: int | None
-    """How long after its first row, in event time, a key is remembered; None: for ever."""
+    """The time for which a key is remembered after its first row, in event time; None: for ever."""
     timestamp: str | None
     """Event-time column; needed with ``within_ms``."""
 
@@ -338,7 +338,7 @@ class JoinSpec(Spec):
     on: tuple[str, ...]
     """Columns that are equal in both."""
     within_ms: int
-    """How far apart the event times of a pair may be."""
+    """The most that the event times of a pair may be apart."""
     how: str
     """``inner`` or ``left``."""
     times: tuple[str, str]
@@ -359,7 +359,7 @@ class HashJoinSpec(Spec):
     how: str
     """``inner`` or ``left``."""
     refresh_ms: int | None
-    """How often the table is read anew; None: once."""
+    """The time after which the table is read anew; None: it is read once."""
     function: Callable[[Any], Any] | None
     """``SparkSession -> DataFrame``; None: the table is the second input."""
 
@@ -369,7 +369,7 @@ class HashJoinSpec(Spec):
 
 @dataclass(frozen=True)
 class OwnCodeSpec(Spec):
-    """Any Structured Streaming code of the user's that keeps state."""
+    """User-defined Structured Streaming code that keeps state."""
 
     op: ClassVar[str] = "stateful"
     stateful: ClassVar[bool] = True

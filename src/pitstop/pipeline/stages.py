@@ -36,25 +36,25 @@ from pitstop.pipeline.specs import (
 from pitstop.pipeline.windows import Duration
 
 OF_THE_JOB = "as the job's option max_ahead says"
-"""A bound that nobody has written."""
+"""Stands for a bound that the user has not given."""
 
 
 class Pipeline:
     """A graph of named stages. Reading starts it, writing ends it; nothing runs until it is submitted."""
 
     def __init__(self, location: Callable[[], str] | None = None) -> None:
-        """``location``: where what is being defined is written, for languages of their own; None: a line of Python."""
+        """``location``: gives the place of the present definition in a text of another language; None: a line of Python."""
         self._graph = Graph(location)
         self._migrations: dict[str, Migration] = {}
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """All stages, inputs before what reads them."""
+        """All stages, inputs before their readers."""
         return tuple(self._graph.nodes)
 
     @property
     def migrations(self) -> dict[str, Migration]:
-        """Stage -> the user's function that turns its saved state into the form that it keeps now."""
+        """Stage -> the user's function that turns its saved state into its present form."""
         return dict(self._migrations)
 
     def migrate(self, migration: Migration) -> None:
@@ -139,11 +139,11 @@ class Stage(Rows):
         return self._then(WithColumnsSpec(columns), name)
 
     def transform(self, function: Callable[[Any], Any], name: str | None = None) -> Stage:
-        """Any stateless ``DataFrame -> DataFrame``. Stateful operators in it are refused."""
+        """Apply any stateless ``DataFrame -> DataFrame``. Stateful operators in it are refused."""
         return self._then(TransformSpec(function), name)
 
     def merge(self, *stages: Stage, name: str | None = None) -> Stage:
-        """This stage's rows and those of others, by column name; the columns must agree."""
+        """Merge this stage's rows with those of others, by column name; the columns must agree."""
         return self._then(MergeSpec(), name, *stages)
 
     def peek(self, name: str = "peek", template: str | None = None) -> Stage:
@@ -199,11 +199,11 @@ class Stage(Rows):
         return self._then(IngestionTimestampsSpec(column, _idle(idle_timeout)), name)
 
     def group_by(self, *columns: str) -> KeyedStage[Stage]:
-        """Group rows by these columns, for an aggregate or for state of one's own; no columns: all rows are one group."""
+        """Group rows by these columns, for an aggregate or user-defined state; no columns: all rows are one group."""
         return KeyedStage(self, tuple(columns))
 
     def join(self, name: str, other: Stage, on: str | tuple[str, ...], within: Duration, how: str = "inner") -> Stage:
-        """Rows of this stage with those of another that have equal ``on`` columns and event times at most ``within`` apart.
+        """Join rows of this stage with those of another that have equal ``on`` columns and event times at most ``within`` apart.
 
         ``how``: ``inner``, or ``left`` to keep rows of this stage without a match, once none can come any more.
         Columns out: those of this stage, then the other's without ``on``; other equal names are refused. The event
@@ -238,7 +238,7 @@ class Stage(Rows):
         return self._then(HashJoinSpec(keys, how, refresh_ms, side), name)
 
     def stateful(self, name: str, function: Callable[..., Any], *others: Stage) -> Stage:
-        """Any Structured Streaming code, stateful operators included: ``function(DataFrame, *others) -> DataFrame``.
+        """Apply any Structured Streaming code, stateful operators included: ``function(DataFrame, *others) -> DataFrame``.
 
         Aggregations need a watermark (``with_timestamps``), for every job writes in append mode. ``name`` is the key of
         this state in snapshots; it is restored as long as the operators in it keep their form.

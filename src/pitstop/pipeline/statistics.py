@@ -12,7 +12,7 @@ _LOW = 32
 
 
 def variance(column: Any) -> Aggregate:
-    """Sample variance of the values that are not null; null for fewer than two. Type: double.
+    """Compute the sample variance of the values that are not null; null for fewer than two. Type: double.
 
     Kept as count, sum and sum of squares: values whose mean is more than about 10 million times their deviation
     lose all digits.
@@ -21,12 +21,12 @@ def variance(column: Any) -> Aggregate:
 
 
 def stddev(column: Any) -> Aggregate:
-    """Sample standard deviation of the values that are not null; null for fewer than two. See :func:`variance`."""
+    """Compute the sample standard deviation of the values that are not null; null for fewer than two. See :func:`variance`."""
     return Aggregate("stddev", (column,), _powers, (SUM, SUM, SUM), _deviation, (Takes.NUMBERS,))
 
 
 def linear_trend(x: Any, y: Any, wide: bool = False) -> Aggregate:
-    """The slope of the line through the points (x, y) by least squares; both whole numbers. Type: double.
+    """Compute the slope of the line through the points (x, y) by least squares; both whole numbers. Type: double.
 
     Sums are exact (decimals of 38 digits). Those of the squares of microseconds of this century are within that for some 30
     million rows of a key (and window), of nanoseconds for 30. ``wide`` is for any bigints, and a billion rows, by two sums more.
@@ -49,7 +49,7 @@ def linear_trend(x: Any, y: Any, wide: bool = False) -> Aggregate:
 
 
 def _slope(F: Any, n: Any, sx: Any, sy: Any, sxy: Any, sxx: Any, high_xy: Any = None, high_xx: Any = None) -> Any:
-    """The slope by the points less (c, d), whole numbers within one of their mean: of those no product of sums is long.
+    """Compute the slope from the points less (c, d), whole numbers within one of their mean, so that no product of sums is long.
 
     With the ``high`` sums, x is in each product one part only, and these are of its upper one. What a version without them has
     summed is whole in the others.
@@ -62,7 +62,7 @@ def _slope(F: Any, n: Any, sx: Any, sy: Any, sxy: Any, sxx: Any, high_xy: Any = 
     rest_x, rest_y = sx - wide(n) * wide(c), sy - wide(n) * wide(d)
 
     def moment(products: Any, high: Any, total: Any, middle: Any, rest: Any) -> Any:
-        """``n`` times the sum of products, less the product of the sums, all of the points less (c, d)."""
+        """Return ``n`` times the sum of products, less the product of the sums, all of the points less (c, d)."""
         upper, lower = (wide(F.lit(0)), c) if high is None else _halves(F, c)
         low = (products - wide(lower) * total) - wide(middle) * rest_x
         above = (wide(F.lit(0)) if high is None else F.coalesce(high, wide(F.lit(0)))) - wide(upper) * total
@@ -78,7 +78,7 @@ def _slope(F: Any, n: Any, sx: Any, sy: Any, sxy: Any, sxx: Any, high_xy: Any = 
 
 
 def _halves(F: Any, number: Any) -> tuple[Any, Any]:
-    """(upper, lower) part of a bigint: upper times 2 to the power of _LOW, and lower, make the number."""
+    """Return the (upper, lower) part of a bigint, which is upper times 2 to the power of _LOW, plus lower."""
     return F.shiftright(number, _LOW), number.bitwiseAND(F.lit(2**_LOW - 1).cast("bigint"))
 
 

@@ -13,7 +13,7 @@ Duration = str | int | float | timedelta
 
 @dataclass(frozen=True)
 class Window:
-    """A tumbling window is a sliding one whose slide equals its size (jet.md §3.4)."""
+    """A sliding or tumbling window. A tumbling one slides by its size (jet.md §3.4)."""
 
     size_ms: int
     slide_ms: int
@@ -39,15 +39,15 @@ class Session:
 
 
 def tumbling(size: Duration) -> Window:
-    """Windows of ``size`` that touch and do not overlap: ``tumbling("1 minute")``."""
+    """Return windows of ``size`` that touch and do not overlap: ``tumbling("1 minute")``."""
     ms = _positive(size, "A window's size")
     return Window(ms, ms)
 
 
 def sliding(size: Duration, slide: Duration) -> Window:
-    """Windows of ``size``, one ending every ``slide``; size must be a multiple of slide.
+    """Return windows of ``size``, one ending every ``slide``; size must be a multiple of slide.
 
-    State is kept in frames of the slide, so an event is touched once however many windows cover it.
+    State is kept in frames of the slide: an event is touched once, even if many windows cover it.
     """
     size_ms, slide_ms = _positive(size, "A window's size"), _positive(slide, "A window's slide")
     if size_ms % slide_ms:
@@ -56,7 +56,7 @@ def sliding(size: Duration, slide: Duration) -> Window:
 
 
 def session(timeout: Duration) -> Session:
-    """One window for events of a key of which each comes less than ``timeout`` after another; it ends ``timeout`` after its last.
+    """Return windows of a key's events that follow one another in less than ``timeout``. One ends ``timeout`` after its last.
 
     Windows that merely touch stay apart (jet.md §3.4).
     """

@@ -1,4 +1,4 @@
-"""``python -m pitstop.runner.archiving``: what makes Spark start and work faster, made once for the Java and the Spark at hand.
+"""``python -m pitstop.runner.archiving``: makes the files that speed Spark up, once for the Java and the Spark at hand.
 
 A jar of our own Java classes (kit.class_jar), and an archive of all classes that a runner loads (kit.class_archive).
 """
@@ -19,7 +19,7 @@ from pitstop.kit.private import keep_private
 
 
 def main() -> int:
-    """0 if they are there now, or there can be none; 1 if Java has not made one of them."""
+    """Make the files. Return 0 if they are there now, or there can be none; 1 if Java has not made one of them."""
     keep_private()
     with tempfile.TemporaryDirectory() as temporary:
         work = Path(temporary)
@@ -29,13 +29,13 @@ def main() -> int:
 
 
 def provide_jar(java: Path) -> bool:
-    """Make the jar of our classes with the Java of that home, if there is none; False if there could be one, and is not."""
+    """Make the jar of our classes, with the Java of that home, if there is none. Return False if it could not be made."""
     home = spark_home()
     return _made(class_jar(home), lambda jar: make_jar(jar, java, home))
 
 
 def _made(file: Path | None, make: Callable[[Path], None]) -> bool:
-    """False if the file is not there, though it could be. It appears as a whole."""
+    """Make a file, which appears as a whole, if it is not there. Return False if it could be there and is not."""
     if file is None or file.exists():
         return True
     forget_unused(file.parent)

@@ -18,21 +18,21 @@ from pitstop.errors import ArtifactError, PitstopError
 from pitstop.pipeline.job import JobDefinition
 
 MOST_UNPACKED = 2 << 30
-"""Bytes of an archive once it is unpacked."""
+"""The most bytes of an archive once it is unpacked."""
 MOST_OF_MODULE = 32 << 20
-"""Bytes of one module."""
+"""The most bytes of one module."""
 _WHERE_TO_ADD = {
     ".py": "If a package has it, name that in the head of the file (# /// script, dependencies), or with -O requirements=...",
     ".zip": "If a package has it, name that in requirements.txt of the archive, or with -O requirements=...",
     ".whl": "If a package has it, name that in the wheel's dependencies, or with -O requirements=...",
 }
-"""Suffix of an artifact -> what to do about a missing module."""
+"""Suffix of an artifact -> the advice about a missing module."""
 
 
 def load_entry(
     artifact: Path, entry: str | None, dependencies: Path | None = None, importable: Path | None = None
 ) -> JobDefinition:
-    """The job of an artifact: ``entry`` is ``module:function`` or ``function``; None if there is exactly one.
+    """Return the job of an artifact. ``entry`` is ``module:function`` or ``function``; None if there is exactly one job.
 
     ``dependencies`` is the folder with the packages that it needs; ``importable`` is importable_copy's. ArtifactError tells what
     is wrong: not readable, no such module, no such job, several jobs and none named.
@@ -57,7 +57,7 @@ def load_entry(
 
 
 def importable_copy(artifact: Path, scratch: Path) -> Path:
-    """The artifact as Python and Spark's Python workers import from it; itself if that is so already.
+    """Return the artifact in a form from which Python and Spark's Python workers import; itself if it has that form.
 
     A wheel is an archive that workers do not know as one. In archives without entries for folders, as some tools write them,
     Python finds no package that has no ``__init__.py``. The copy in ``scratch`` must stay as long as the session: executors fetch
@@ -125,7 +125,7 @@ def _load_from_archive(artifact: Path, module_name: str, importable: Path) -> Mo
 
 
 def _refuse_bomb(artifact: Path) -> None:
-    """ArtifactError if the archive is small and its content huge, or a module in it is not as large as it says.
+    """Raise ArtifactError if a small archive has a huge content, or a module in it is not as large as it says.
 
     Python unpacks the modules that are imported without a bound, and Spark's executors the whole archive.
     """

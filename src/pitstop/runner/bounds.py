@@ -1,4 +1,4 @@
-"""What a run must not go beyond: how many rows of state its stages may hold."""
+"""The bounds of a run: the number of rows of state that its stages may hold."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Bounds:
         self._counted = tuple(name for name, layout in layouts if not rules_of(layout.kind).windowed)
 
     def exceeded(self, progress: Progress) -> EngineError | None:
-        """Why the run must end; None if it may go on."""
+        """Return the error for which the run must end; None if it may go on."""
         for name in self._counted:
             rows = progress.stages.get(name, {}).get("state_rows") or 0
             if self._most is not None and rows > self._most:

@@ -1,4 +1,4 @@
-"""How long a run may be at one thing before it counts as hanging: compiling, getting up, an epoch, asking its query something."""
+"""The time that each step of a run may take before the run counts as hanging: compiling, starting, an epoch, asking its query."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pitstop.model.config import JobConfig
 
 
 class Deadlines:
-    """Is told what the run is at; tells when that has taken too long. ``monotonic`` gives seconds."""
+    """Keeps track of the present step of a run, and tells when it has taken too long. ``monotonic`` gives seconds."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic, self._lock = monotonic, threading.Lock()
@@ -23,34 +23,34 @@ class Deadlines:
         self._restartable = False
 
     def compiling(self, config: JobConfig) -> None:
-        """The job's code is being loaded and compiled."""
+        """Note that the job's code is being loaded and compiled."""
         self._at("compiling the job", "compile_timeout", config.compile_timeout_ms)
 
     def starting(self, config: JobConfig) -> None:
-        """Its state is being restored, and its first epoch processed."""
+        """Note that the state is being restored, and the first epoch processed."""
         self._at("restoring state and the first epoch", "first_epoch_timeout", config.first_epoch_timeout_ms)
 
     def epoch(self, number: int, config: JobConfig) -> None:
-        """A later epoch is under way. Another run may do better: what it waits for may be back by then."""
+        """Note that a later epoch is under way. Another run may do better: what this one waits for may be back by then."""
         self._at(f"epoch {number}", "epoch_timeout", config.epoch_timeout_ms, restartable=True)
 
     def task(self, done: Hashable, config: JobConfig) -> None:
-        """A batch is under way and has done so much: each time that is another value, it has its whole time again."""
+        """Note that a batch is under way and has reached ``done``. Another value of it gives the batch its whole time again."""
         self._at("the next task of the batch", "epoch_timeout", config.epoch_timeout_ms, restartable=True, done=done)
 
     def nothing(self) -> None:
-        """The run waits for data, or has come to its end."""
+        """Note that the run waits for data, or has come to its end."""
         with self._lock:
             self._doing = None
 
     @property
     def seconds(self) -> float:
-        """How long the run has been at what it is at; 0 if it waits for data."""
+        """The seconds that the present step of the run has taken; 0 if the run waits for data."""
         with self._lock:
             return self._monotonic() - self._since if self._doing is not None else 0.0
 
     def overdue(self) -> EngineError | None:
-        """The error to fail with once a deadline has passed."""
+        """Return the error to fail with once a deadline has passed; None before."""
         with self._lock:
             if self._doing is None or self._monotonic() - self._since <= self._limit_ms / 1000:
                 return None
@@ -65,19 +65,19 @@ class Deadlines:
 
 
 class Answers:
-    """Sees whether a query answers what its run asks it. Its JVM may stand still alone: whoever asks it then waits for ever.
+    """Watches that a query answers its run. The query's JVM may stand still alone, and a caller would wait for ever.
 
-    For two threads: one asks, another one looks whether that takes too long. ``monotonic`` gives seconds.
+    It is for two threads: one asks, and the other one looks whether that takes too long. ``monotonic`` gives seconds.
     """
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
         self._asked: tuple[float, int] | None = None
-        """Since when an answer is awaited, and how many milliseconds it may take."""
+        """The time since which an answer is awaited, and the milliseconds that it may take."""
 
     @contextmanager
     def awaited(self, config: JobConfig, seconds: float = 0.0) -> Iterator[None]:
-        """Something is asked within; ``seconds``: how long an answer may be put off for good reasons."""
+        """Return a context in which the query is asked. ``seconds``: the time by which good reasons may delay an answer."""
         self._asked = (self._monotonic(), config.epoch_timeout_ms + int(seconds * 1000))
         try:
             yield
@@ -85,7 +85,7 @@ class Answers:
             self._asked = None
 
     def overdue(self) -> EngineError | None:
-        """The error to fail with once an answer is too late. Another run may do better."""
+        """Return the error to fail with once an answer is too late; None before. Another run may do better."""
         asked = self._asked
         if asked is None or self._monotonic() - asked[0] <= asked[1] / 1000:
             return None
@@ -93,7 +93,7 @@ class Answers:
 
 
 def took_too_long(what: str, option: str, limit_ms: int) -> EngineError:
-    """The error of a run that hangs, which another run may do better."""
+    """Return the error of a run that hangs. Another run may do better."""
     return _hangs(f"{what} for {durations.words(limit_ms)}", option, restartable=True)
 
 

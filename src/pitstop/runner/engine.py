@@ -1,4 +1,4 @@
-"""What a run needs of an engine: a job's version opened, its query started, looked at and ended."""
+"""The protocols of engines, by which a run opens a job's version, and starts, looks at and ends its query."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Started(Protocol):
 
     @property
     def up(self) -> bool:
-        """True once it has done an epoch, or is idle and waits for data."""
+        """True once the query has done an epoch, or is idle and waits for data."""
         ...
 
     @property
@@ -32,12 +32,12 @@ class Started(Protocol):
         ...
 
     def look(self) -> Progress:
-        """What the job has reached by now."""
+        """Return the progress of the job by now."""
         ...
 
     @property
     def outgrown(self) -> int | None:
-        """How many bytes of memory its state takes, if it is to move to disk for that."""
+        """The bytes of memory that its state takes, if the state is to move to disk for that; else None."""
         ...
 
     @property
@@ -46,19 +46,19 @@ class Started(Protocol):
         ...
 
     def working_on(self) -> int | None:
-        """The epoch that is under way; None if the query waits for data."""
+        """Return the epoch that is under way; None if the query waits for data."""
         ...
 
     def failure(self) -> PitstopError | None:
-        """Why it ended by itself."""
+        """Return the error for which the query ended by itself; None if there is none."""
         ...
 
     def committed_at(self, epoch: int) -> float | None:
-        """When an epoch was committed, in seconds since the epoch; None if it was not."""
+        """Return the time at which an epoch was committed, in seconds since 1970; None if it was not."""
         ...
 
     def stop(self, seconds: float) -> int:
-        """End between two epochs; the last committed one."""
+        """End between two epochs; return the last committed one."""
         ...
 
     def export(self, name: str, at_rest: bool = False) -> SnapshotRecord:
@@ -67,18 +67,18 @@ class Started(Protocol):
 
 
 class Whole(Protocol):
-    """A version whose sources all end: it is run once, in a thread of its own."""
+    """A version whose sources all end. It is run once, in a thread of its own."""
 
     def run(self) -> None:
-        """Read all there is and write all sinks; raises what keeps it from that."""
+        """Read all data and write all sinks; raise the error that keeps it from that."""
         ...
 
     def done(self) -> Hashable:
-        """What it has done by now: another value whenever a task has ended."""
+        """Return a value that changes whenever a task has ended."""
         ...
 
     def end(self) -> None:
-        """Let it write nothing more and end, with an error."""
+        """Let the version write nothing more and end with an error."""
         ...
 
 
@@ -90,43 +90,44 @@ class Opened:
     config: JobConfig
     lineage: str
     start: Callable[[Progress], Started]
-    """Start its query; told what the runs before had reached."""
+    """Starts its query, given the progress of earlier runs."""
     whole: Whole | None = None
-    """Instead, where all sources end: what runs it as one epoch."""
+    """Runs the version as one epoch, instead of a query, if all its sources end."""
     placement: Placement | None = None
-    """The members of ours that its query is planned for."""
+    """The members of our cluster that its query is planned for."""
 
 
 FindSnapshot = Callable[[], Path | None]
-"""The folder of the snapshot that a job starts from; None if it starts from none. SnapshotError if it is gone."""
+"""Returns the folder of the snapshot that a job starts from; None if it starts from none. SnapshotError if it is gone."""
 
 
 @dataclass(frozen=True)
 class Ties:
-    """What ties a run's engine to its job."""
+    """The ties of a run's engine to its job."""
 
     ownership: Ownership
-    """Whether the run still has the job."""
+    """Checks that the run still has the job."""
     snapshot: FindSnapshot
     when_compiled: Callable[[JobConfig], None]
-    """Is told the options in force once the code is compiled and state is about to be restored."""
+    """Called with the options in force once the code is compiled and state is about to be restored."""
     poke: Callable[[], None]
-    """Is called when there is something new to see."""
+    """Called when there is something new to see."""
 
 
 class Engine(Protocol):
-    """What drives a job's code."""
+    """The protocol of an engine, which drives a job's code."""
 
     def open(self, job: Job, ties: Ties) -> Opened:
         """Compile a job's version and make its checkpoint ready.
 
-        The snapshot is asked for only if the job has no checkpoint of its own that it can go on with.
+        The snapshot is asked for only if the job has no checkpoint from which it can go on.
         """
         ...
 
     def explain(self, error: Exception) -> Exception:
-        """What an error of opening, starting or driving a job comes down to.
+        """Return the cause of an error of opening, starting or driving a job.
 
-        A PitstopError with ``away`` or ``restartable`` in its details if the machine or the engine is at fault; else as it is.
+        It is a PitstopError with ``away`` or ``restartable`` in its details if the machine or the engine is at fault; else the
+        error as it is.
         """
         ...

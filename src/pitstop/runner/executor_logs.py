@@ -1,4 +1,4 @@
-"""What the executors of a run print, on whatever member they are, becomes lines of the run's own log."""
+"""Makes lines of the run's log of all that its executors print, on any member."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from pitstop.model.data_folder import DataFolder, MemberFolder
 
 LOOK_SECONDS = 1.0
 MOST_BYTES = 1 << 20
-"""Of a file at one look; the next ones go on from there."""
+"""The most bytes that one look reads of a file. The next look goes on from there."""
 OUTPUTS = "std*"
-"""In the folder of an executor: what it has printed, with the parts that Spark's worker has rotated, within a line if need be."""
+"""The files of an executor's output in its folder, with the parts that Spark's worker has rotated, maybe within a line."""
 WRITTEN_NOW = ("stderr", "stdout")
-"""Those that still grow; an older part bears a time behind that."""
+"""The files that still grow. An older part has a time behind that name."""
 
 
 class ExecutorLogs:
-    """Reads what is new in them. ``write`` takes a line with its end."""
+    """Reads new output of executors. ``write`` takes a line with its end."""
 
     def __init__(self, data: DataFolder, application: str, write: Callable[[bytes], object] | None = None) -> None:
         self._data, self._application = data, application
         self._write = write or (lambda line: os.write(2, line))
         self._new: dict[Path, NewLines] = {}
-        """Folder of an executor -> what is read there."""
+        """Folder of an executor -> the reader of its output."""
         self._looking = threading.Lock()
 
     def follow(self) -> None:
-        """From now on, until the process ends; what they print last is read then."""
+        """Follow the executors until the process ends, and read their last output then."""
         ended = threading.Event()
 
         def keep_looking() -> None:
@@ -53,7 +53,7 @@ class ExecutorLogs:
         threading.Thread(target=keep_looking, daemon=True, name="executor-logs").start()
 
     def look(self) -> bool:
-        """Once; True if there was something new. A folder that cannot be read now is read at the next look."""
+        """Look once; return True if there was new output. A folder that cannot be read now is read at the next look."""
         written = False
         with self._looking:
             for member in self._data.members.glob("*"):
@@ -74,6 +74,6 @@ class ExecutorLogs:
 
 
 def follow_executors(spark: SparkSession, data: DataFolder) -> None:
-    """Let the log of this process have what its executors print, if they are on members; here they print into it themselves."""
+    """Copy the output of executors on members into the log of this process. Executors here print into it themselves."""
     if ClusterSettings.from_environment(os.environ).own is not None:
         ExecutorLogs(data, str(spark.sparkContext.applicationId)).follow()

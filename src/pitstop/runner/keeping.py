@@ -1,4 +1,4 @@
-"""For how long a run keeps the history of its job: as the server says that leads, be it changed while the run goes on."""
+"""The time for which a run keeps the history of its job. The leading server sets it, also while the run goes on."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pitstop.model.retention import USUAL, Retention
 from pitstop.runner.logs import Log, log
 
 LOOK_SECONDS = 30.0
-"""How often a run looks whether that has changed."""
+"""The time between two looks of a run for a changed setting, in seconds."""
 
 
 class FollowedRetention:
-    """Called, it tells what stands in the server's file (DataFolder.retention); as usual as long as there is none."""
+    """A callable that returns the retention in the server's file (DataFolder.retention); the usual one while there is no file."""
 
     def __init__(self, path: Path, say: Log = log, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._path, self._say, self._monotonic = path, say, monotonic
@@ -28,7 +28,7 @@ class FollowedRetention:
         return self._known
 
     def _look(self) -> None:
-        """What cannot be read, now or at all, changes nothing: no run ends for its history."""
+        """Read the file if it has changed. A file that cannot be read changes nothing: no run ends for its history."""
         try:
             found = self._path.read_bytes()
             if found != self._seen:

@@ -1,4 +1,4 @@
-"""What a run asks about its job while it writes, of a store that may be away for a while."""
+"""A run's claim to its job while it writes, by a store that may be away for a while."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pitstop.runner.logs import Log
 
 T = TypeVar("T")
 AWAY_SECONDS = 1.0
-"""How often an epoch that waits for the store looks whether it is back."""
+"""The pause, in seconds, between two tries of an epoch that waits for the store."""
 LOGGER = "pitstop.runner"
 
 
 class LinkOwnership:
-    """control.ports.Ownership over the run's link to the store. ``pause`` waits for so many seconds."""
+    """control.ports.Ownership over the run's link to the store. ``pause`` waits for a number of seconds."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class LinkOwnership:
         self._away = False
         self._inside: float | None = None
         self.lost: FencedError | None = None
-        """Why the job is lost, once that is known."""
+        """The error by which the job is known to be lost; None while it is not."""
 
     def check(self) -> None:
         self.patiently(self._link.check)
@@ -60,16 +60,16 @@ class LinkOwnership:
 
     @property
     def seconds(self) -> float:
-        """How long what is done with the store at this moment has taken. A sink's function may keep everybody from writing."""
+        """The seconds that the present work with the store has taken. A sink's function may keep all others from writing."""
         begun = self._inside
         return 0.0 if begun is None else self._monotonic() - begun
 
     def say_away(self, error: StoreError) -> None:
-        """Tell in the job's log that the store is away, once each time that it is."""
+        """Write into the job's log that the store is away, once each time that it goes away."""
         if not self._away:
             self._away = True
             self._log("WARN", LOGGER, f"holding still until the store is back: {error}")
 
     def is_back(self) -> None:
-        """The store answers."""
+        """Note that the store answers."""
         self._away = False

@@ -37,7 +37,7 @@ LOGGER = "pitstop.runner"
 
 @dataclass(frozen=True)
 class RunnerSettings:
-    """Where a run works."""
+    """The places in which a run works."""
 
     data: DataFolder
     store_url: str
@@ -45,13 +45,13 @@ class RunnerSettings:
     """``module:function`` by which worker processes open the map store."""
 
     def sources(self, job_id: str, job_name: str) -> SourceSettings:
-        """What the sources of a job are told."""
+        """Return the settings that the sources of a job get."""
         return SourceSettings.working_in(self.data.job(job_id).work, job_name, self.store_url, self.store_factory)
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A compiled job, and what it was made of."""
+    """A compiled job, with its source and options."""
 
     source: JobSource
     options: dict[str, Any]
@@ -61,7 +61,7 @@ class Prepared:
     head_start: HeadStart = field(default_factory=HeadStart)
 
     def for_run_of(self, job: Job) -> Prepared | None:
-        """The same, with the options of this job as they are now; None if the job's code or options are others."""
+        """Return this with the job's present options; None if the job's code or options are others."""
         if (job.version.source, _own(job.version.options)) != (self.source, _own(self.options)):
             return None
         return replace(self, compiled=self.compiled.with_config(JobConfig.from_options(job.version.options, base=self.base)))
@@ -69,7 +69,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class KeptVersion:
-    """What a version of a job has left that has run before: its plan, if it is known, and the checkpoint that it goes on with."""
+    """The remains of a job's version that has run before: its plan, if it is known, and the checkpoint with which it goes on."""
 
     plan: dict[str, Any] | None
     checkpoint: Path
@@ -82,10 +82,10 @@ def prepare(
     sources: SourceSettings,
     kept: KeptVersion | None = None,
 ) -> Prepared:
-    """Load and compile; ArtifactError, PipelineError or UsageError say what is wrong.
+    """Load and compile a version; ArtifactError, PipelineError or UsageError if it is faulty.
 
-    ``kept``: what the same version has left, which has had a run before. What an older release accepted of it is let be; with a
-    copy of each table that it joins it need not compile anew.
+    ``kept``: the remains of an earlier run of this version. What an older release accepted of it stays accepted. If there is a
+    copy of each table that it joins, it need not compile anew.
     """
     dependencies = Path(source.dependencies) if source.dependencies is not None else None
     scratch = Path(spark.conf.get("spark.local.dir", None) or tempfile.gettempdir())
@@ -111,17 +111,17 @@ def prepare(
 
 
 def _own(options: dict[str, Any]) -> dict[str, Any]:
-    """Options without the name of the snapshot, which is taken only when the job stops."""
+    """Return options without the name of the snapshot, which is taken only when the job stops."""
     return {key: value for key, value in options.items() if key != "initial_snapshot"}
 
 
 def compiled_for_check(spark: SparkSession, task: Compile, folder: WorkerFolder) -> Compilation:
-    """A version compiled as its run would compile it, only to be judged."""
+    """Compile a version as its run would, only to judge it."""
     return _compilation(prepare(spark, task.source, task.options, SourceSettings()), task, folder.state)
 
 
 def _compilation(prepared: Prepared, task: Compile, scratch: Path) -> Compilation:
-    """What was compiled, with what must be read from the state that it is to take over, and its migrations tried on that."""
+    """Return the compilation, with facts about the state that it is to take over, and with its migrations tried on that state."""
     compiled = prepared.compiled
     against = Path(task.against) if task.against is not None else None
     try:
@@ -134,7 +134,7 @@ def _compilation(prepared: Prepared, task: Compile, scratch: Path) -> Compilatio
 
 
 class StandbyTasks:
-    """What a spare does that makes itself ready for one version of a job (launchers.standby)."""
+    """The tasks of a spare that gets ready for one version of a job (launchers.standby)."""
 
     def __init__(self, spark: SparkSession, settings: RunnerSettings, folder: SpareFolder) -> None:
         self._spark, self._settings, self._folder = spark, settings, folder
@@ -142,7 +142,7 @@ class StandbyTasks:
         self._environment: Environment | None = None
 
     def do(self, task: Compile | Rehearse) -> Compilation | None:
-        """Do a task, and tell in the log how long it took."""
+        """Do a task, and log the time that it took."""
         began = time.monotonic()
         result: Compilation | None = None
         if isinstance(task, Compile):

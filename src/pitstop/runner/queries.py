@@ -1,4 +1,4 @@
-"""The process that carries out SELECT: it stays, so that each query finds Spark warm. Requests and answers are lines of JSON."""
+"""The process that carries out SELECT. It stays, so that each query finds Spark warm. Requests and answers are JSON lines."""
 
 from __future__ import annotations
 

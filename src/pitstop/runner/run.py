@@ -50,18 +50,18 @@ RENEW_SECONDS = 2.0
 REPORT_SECONDS = 0.5
 STOP_SECONDS = 120.0
 LEAVE_SECONDS = 30.0
-"""How long after it has lost its job a run may take to end by itself."""
+"""The longest that a run may take to end by itself after it has lost its job, in seconds."""
 LONG_SECONDS = 10
-"""An epoch that takes longer is told of while it goes on."""
+"""The seconds after which a running epoch is reported as long."""
 OUTGROWN_SECONDS = 30.0
-"""How often it is told that the state is to move to disk, until the run is ended for that."""
+"""The time between two reports that the state is to move to disk, in seconds, until the run is ended for that."""
 EXPORTS = "exports"
 _JUDGED = ("restartable", "unclear", "passing")
-"""Details of an error that say what is to be expected of another run."""
+"""Details of an error that tell what another run can expect."""
 
 
 WRITERS_SECONDS = 60.0
-"""More than a call of the store waits for the writers before it."""
+"""A time, in seconds, that is longer than a call of the store waits for earlier writers."""
 
 
 class Runner:
@@ -93,15 +93,15 @@ class Runner:
         self._spawn, self._exports = spawn, Lanes(spawn)
         self._started: Started | None = None
         self._whole: WholeRun | None = None
-        """In the place of a query: what runs once, where all sources end."""
+        """The version that runs once, in the place of a query, if all sources end."""
         self._placement: Placement | None = None
         self._last_command = 0
         self._untold: deque[Fact] = deque()
-        """Facts that the store does not hold yet, in their order; exports, which are made beside the steps, add theirs."""
+        """Facts that the store does not hold yet, in order. Exports, which run beside the steps, add theirs."""
         self._progress = self._reported = Progress()
         self._exceeded: EngineError | None = None
         self._exit_code: int | None = None
-        """Once the run has come to its end: what its process ends with when all is told."""
+        """The exit code with which the process ends once all is told; None until the run has come to its end."""
         self._claimed = False
         self._when_claimed: Callable[[], None] = lambda: None
         self._told_running = self._told_epoch = False
@@ -109,7 +109,7 @@ class Runner:
         self._outgrown_told = float("-inf")
 
     def run(self) -> int:
-        """Exit code of the process: 0 if the job ended in order, 1 if it failed, 3 if another run has taken over."""
+        """Run the job and return the process's exit code: 0 if it ended in order, 1 if it failed, 3 if another run took over."""
         waiter = self._wake.waiter(self.job_id)
         try:
             return self._to_the_end(waiter)
@@ -129,16 +129,16 @@ class Runner:
         return code
 
     def begin(self, claimed: Callable[[], None] = lambda: None) -> int | None:
-        """Claim the job, call ``claimed``, and start it; the exit code if that is its end already."""
+        """Claim the job, call ``claimed``, and start it; return the exit code if that is its end already."""
         self._when_claimed = claimed
         return self.step()
 
     def step(self) -> int | None:
-        """Look once: claim the job if that could not be done yet, else obey; tell; the exit code if the run is at its end."""
+        """Claim the job if that is not done yet, else obey commands; then report. Return the exit code at the run's end."""
         return self._do(self._step if self._claimed else self._start)
 
     def renew(self) -> bool:
-        """Renew the lease; False if the job is lost for good. A store that is busy or away is tried again later."""
+        """Renew the lease; return False if the job is lost for good. A store that is busy or away is tried again later."""
         try:
             self._link.renew(LEASE_SECONDS)
         except FencedError as error:
@@ -150,10 +150,10 @@ class Runner:
         return True
 
     def give_up_if_overdue(self) -> bool:
-        """Tell that the run has failed if it hangs where its steps cannot see that; True if it did.
+        """Report that the run has failed if it hangs where its steps cannot see that; return True if it did.
 
-        That is before they have begun, and while one of them waits for an answer of the query. For another thread than theirs.
-        The process is to end at once then.
+        It can hang so before the steps have begun, and while one of them waits for an answer of the query. Call this from another
+        thread. If it returns True, end the process at once.
         """
         error = (self._answers.overdue() or self._sink_overdue()) if self._steps_begun else self._deadlines.overdue()
         if error is None:
@@ -166,7 +166,7 @@ class Runner:
         return True
 
     def _sink_overdue(self) -> EngineError | None:
-        """While a sink's function is within a transaction steps may find no store to tell anything to."""
+        """Return the error of a sink's function that takes too long: in its transaction, it may keep steps from reporting."""
         limit_ms = self._config.epoch_timeout_ms if self._told_epoch else self._config.first_epoch_timeout_ms
         option = "epoch_timeout" if self._told_epoch else "first_epoch_timeout"
         # Who waits for other writers, as long as the store lets him, does not hang.
@@ -178,7 +178,7 @@ class Runner:
         return self._started is not None or self._whole is not None
 
     def _do(self, work: Callable[[], None]) -> int | None:
-        """Do a part of the run's work and tell what has come of it; the exit code once the run has ended and all is told.
+        """Do a part of the run's work and report the outcome; return the exit code once the run has ended and all is reported.
 
         A store that is away costs time only: what was not read or told is read or told at the next step.
         """
@@ -300,12 +300,12 @@ class Runner:
         self._log("INFO", LOGGER, f"stopped after epoch {epoch}")
 
     def _settle_exports(self) -> None:
-        """Let exports that are being made come to their end, within the time of an epoch."""
+        """Let exports that are under way come to their end, within the time of an epoch."""
         if not self._exports.settle(self._config.epoch_timeout_ms / 1000):
             self._log("WARN", LOGGER, "a snapshot that is being exported takes too long and is given up (option epoch_timeout)")
 
     def _export(self, started: Started, order: TakeSnapshot) -> None:
-        """The job goes on meanwhile, and exports follow one another."""
+        """Begin an export. The job goes on meanwhile, and exports follow one another."""
 
         def work() -> None:
             try:
@@ -333,7 +333,7 @@ class Runner:
         return record
 
     def _look(self, started: Started) -> None:
-        """See what the query has reached."""
+        """Look at the progress of the query."""
         with self._answers.awaited(self._config):
             progress, active = started.look(), started.active
         if self._told_running:
@@ -362,7 +362,7 @@ class Runner:
             self._deadlines.epoch(epoch, self._config)
 
     def _long_under_way(self) -> int:
-        """Seconds that the epoch under way has taken, in steps that the store can bear; 0 if that is not long."""
+        """Return the seconds that the present epoch has taken, in steps that the store can bear; 0 if that is not long."""
         return int(self._deadlines.seconds) // LONG_SECONDS * LONG_SECONDS
 
     def _snapshot(self, job: Job) -> Path | None:
@@ -397,7 +397,7 @@ class Runner:
 
 
 def _keep_lease(runner: Runner) -> None:
-    """Renew the lease of a run in a thread of its own, until the job is lost; then see to it that the process ends."""
+    """Renew the lease of a run in a thread of its own until the job is lost; then make sure that the process ends."""
 
     def renew() -> None:
         while runner.renew():
@@ -411,7 +411,7 @@ def _keep_lease(runner: Runner) -> None:
 
 
 def _stacks() -> str:
-    """What every Python thread of this process is doing."""
+    """Return the stack of every Python thread of this process."""
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     frames = sys._current_frames().items()
     return "\n".join(f"Thread {names.get(ident)}:\n{''.join(traceback.format_stack(frame))}" for ident, frame in frames)

@@ -15,13 +15,13 @@ from pitstop.launchers.processes import handle_in, is_alive, own_handle, write_h
 from pitstop.model.cluster import ClusterSettings
 
 OWNER = "owner.json"
-"""In each scratch folder of a session: the process that it belongs to."""
+"""The name of the file, in each scratch folder of a session, that tells its process."""
 YOUNG_SECONDS = 600.0
-"""A scratch folder this young that has no owner yet may be getting one."""
+"""The age, in seconds, up to which a scratch folder without an owner may still get one."""
 
 
 def session(work_dir: Path) -> SparkSession:
-    """A session with our settings and sources, on the cluster that the environment tells of, working in ``work_dir``.
+    """Return a session with our settings and sources, on the cluster that the environment names, working in ``work_dir``.
 
     Scratch folders that earlier processes have left there are removed.
     """
@@ -41,19 +41,19 @@ def session(work_dir: Path) -> SparkSession:
 
 
 def levels_of_workers(work_dir: Path) -> Path:
-    """The file that tells the Python workers of a session their log levels."""
+    """Return the file that tells the Python workers of a session their log levels."""
     return work_dir.absolute() / "levels.json"
 
 
 def remove_left_scratch(work_dir: Path, now: float) -> None:
-    """Remove the scratch folders of sessions whose processes are gone: one that is killed leaves its own, with all its state."""
+    """Remove the scratch folders of sessions whose processes are gone: a killed one leaves its folder, with all its state."""
     from pitstop.spark.base.session import SCRATCH_PREFIX
 
     _remove_left(work_dir.glob(f"{SCRATCH_PREFIX}*"), now)
 
 
 def remove_left_temporary(now: float) -> None:
-    """Remove what the Java of sessions whose processes are gone has left where all users of the machine have their files."""
+    """Remove temporary files that the Java of sessions has left in shared folders of the machine, if their processes are gone."""
     from pitstop.spark.base.temporary import PREFIX, places
 
     for place in places():

@@ -1,4 +1,4 @@
-"""A version whose sources all end, beside the steps of its run: these look how far it is, and can end it."""
+"""Runs a version whose sources all end, beside the steps of its run, which look at its progress and can end it."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from pitstop.runner.engine import Whole
 
 
 class WholeRun:
-    """Has it run once. ``poke`` is called when it has come to its end."""
+    """Runs a version once. ``poke`` is called when it has come to its end."""
 
     def __init__(self, whole: Whole, spawn: Spawn, poke: Callable[[], None]) -> None:
         self._whole, self._spawn, self._poke = whole, spawn, poke
         self.ended = False
         self.error: Exception | None = None
-        """What kept it from its end."""
+        """The error that kept it from its end; None if there is none."""
 
     def begin(self) -> None:
-        """Let it run; returns at once."""
+        """Start the version; return at once."""
         self._spawn(self._work)
 
     def done(self) -> Hashable:
-        """What it has done by now."""
+        """Return a value that changes whenever a task has ended."""
         return self._whole.done()
 
     def end(self) -> None:
-        """Let it write nothing more."""
+        """Let the version write nothing more."""
         self._whole.end()
 
     def _work(self) -> None:

@@ -1,4 +1,4 @@
-"""Tasks that a process of their own does for the control plane, and leaves the result of in a file."""
+"""Tasks that a separate process does for the control plane. It leaves the result in a file."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def export_state(task: ExportState, folder: WorkerFolder) -> object:
 
 
 def import_state(task: ImportState, folder: WorkerFolder) -> object:
-    """Make a snapshot of another one, with the rows of a parquet file as a stage's state; its record."""
+    """Copy a snapshot, with the rows of a parquet file as a stage's state; return the new record."""
     from pitstop.snapshots import manifest as manifests
     from pitstop.spark.state import in_snapshot
 
@@ -51,7 +51,7 @@ def import_state(task: ImportState, folder: WorkerFolder) -> object:
 
 
 def _stage(task: QueryState | ExportState, folder: WorkerFolder) -> Any:
-    """A stage's state in a verified snapshot, by links in which Spark finds all of it."""
+    """Return a stage's state in a verified snapshot, by links in which Spark finds all of it."""
     from pitstop.snapshots import manifest as manifests
     from pitstop.snapshots.export import lay_view
     from pitstop.spark.state import in_snapshot
@@ -84,7 +84,7 @@ def answer(work: Callable[[Any], object], task: Task) -> dict[str, Any]:
 
 
 def read_task(kind: str, request: Any) -> Task:
-    """A task as it came through a pipe."""
+    """Return the task that came through a pipe."""
     if kind not in TASKS:
         raise UsageError(f"There is no task '{kind}'.")
     return from_json(TASKS[kind], request)

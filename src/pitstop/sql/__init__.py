@@ -1,1 +1,1 @@
-"""The language of statements: text in, frozen values out. Nothing is asked of anybody here."""
+"""The language of statements: text in, frozen values out. Nothing here reads or changes anything outside."""

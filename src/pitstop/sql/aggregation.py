@@ -39,30 +39,30 @@ _PLAIN: dict[type[exp.Expr], Callable[[str], Aggregate]] = {
 }
 _OF_TWO: dict[type[exp.Expr], Callable[[str, str], Aggregate]] = {exp.ArgMin: aggregates.min_by, exp.ArgMax: aggregates.max_by}
 _OF_ONE_ROW = (exp.First, exp.FirstValue, exp.AnyValue, exp.Last, exp.LastValue)
-"""Those that a null in the place of what is filtered out would change."""
+"""Aggregates that would change if a null stood in the place of each row that is filtered out."""
 MOST_LETTERS = 60
 _READ = ("this", "expression", "expressions", "big_int", "nulls_excluded")
-"""What of an aggregate's call is looked at: with more it would be another one."""
+"""The parts of an aggregate's call that are read. A call with other parts would be another aggregate."""
 _SIMPLE = re.compile(r"[A-Z_]+\(`?[A-Za-z]\w*`?\)|`?[A-Za-z]\w*`?")
-"""An aggregate of a column, or a column."""
+"""Matches an aggregate of a column, or a column."""
 
 
 @dataclass
 class Aggregation:
-    """What the SELECT of a GROUP BY asks for, gathered while its expressions are read."""
+    """The request of a SELECT with GROUP BY, gathered while its expressions are read."""
 
     relation: Relation
     """The rows that are grouped."""
     query: Query
     keys: dict[str, exp.Expr]
-    """Column of the result -> the expression of the rows by which they are grouped."""
+    """Column of the result -> the expression by which the rows are grouped."""
     taken: tuple[str, ...] = ()
     """Columns that stand beside the results."""
     found: dict[str, Aggregate] = field(default_factory=dict)
-    """Column of the result -> what it is."""
+    """Column of the result -> the aggregate that computes it."""
 
     def over_results(self, node: exp.Expr) -> exp.Expr:
-        """An expression over the results: keys and aggregates in it are columns. UsageError for a column that is neither."""
+        """Return an expression over the results, with columns for its keys and aggregates. UsageError for any other column."""
 
         def replaced(each: exp.Expr) -> exp.Expr:
             if isinstance(each, exp.Subquery):
@@ -138,7 +138,7 @@ class Aggregation:
 
 
 def slug(text: str, taken: tuple[str, ...] = ()) -> str:
-    """A column's name for what an expression computes: always the same for the same one, and none that is taken."""
+    """Return a column's name for what an expression computes, always the same for one expression, and none of ``taken``."""
     taken = tuple(each.lower() for each in taken)
     if text.upper() == "COUNT(*)" and "count_all" not in taken:
         return "count_all"
@@ -163,7 +163,7 @@ def _both(first: exp.Expr, second: exp.Expr | None) -> exp.Expr:
 
 
 def _transformed(node: exp.Expr, replaced: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
-    """``replaced`` of the outermost parts first; what it has replaced is not looked into."""
+    """Apply ``replaced`` to the parts of a tree, the outermost first, without looking into what it has replaced."""
     made = replaced(node)
     if made is not node:
         return made

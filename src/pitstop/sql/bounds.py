@@ -1,4 +1,4 @@
-"""How large a query may be, looked at before it is parsed; and words that Spark reads otherwise than we do."""
+"""Checks before a query is parsed: its size, and words that Spark reads otherwise than we do."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pitstop.sql.dialect import PitstopSql
 from pitstop.sql.statements import Query
 
 MOST_TOKENS = 20_000
-"""How many words and signs a query may have: as a tree they take the memory of ten mebibytes or twenty."""
+"""The most words and signs that a query may have. As a tree they take ten to twenty mebibytes of memory."""
 DEEPEST, DEEPEST_TYPES, MOST_NAMED = 100, 8, 500
-"""How many brackets, and CASE with its END, may stand within one another, and how many brackets behind the name of a type; how
-many queries WITH names."""
+"""The most levels of brackets, or of CASE with its END; the most levels of brackets behind the name of a type; and the most
+queries that WITH names."""
 _OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET)
 _CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET)
 _ENDS = {TokenType.GT: "type", TokenType.END: "case"}
@@ -30,14 +30,14 @@ _REFUSED = {
         _TEXTS_TOO,
     ),
 }
-"""Kinds of tokens that Spark takes otherwise than we do -> what is said of them."""
+"""Kind of token that Spark reads otherwise than we do -> the sentence that refuses it."""
 _COMMENT = r"--[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/|\Z)"
 _TOKEN = re.compile(rf"""{_COMMENT}|('(?:[^']|'')*(?:'|\Z)|"[^"]*(?:"|\Z)|`[^`]*(?:`|\Z)|\w+|\S)""")
-"""About a token of the library, or a comment, which is in no group; what nobody ends goes on to the end of the text."""
+"""Matches roughly a token of the library, or a comment, which is in no group. An open one goes on to the end of the text."""
 
 
 def refuse_long(query: Query) -> None:
-    """UsageError for a query of more tokens than there may be, at the price of those: a mebibyte of them is 250 in memory."""
+    """Raise UsageError for a query of too many tokens, without making them all: a mebibyte of tokens takes 250 in memory."""
     if not query.bounded:
         return
     # Some are several of these: 1.5, and <=.
@@ -48,8 +48,9 @@ def refuse_long(query: Query) -> None:
 
 
 def refuse_tokens(tokens: list[Token], query: Query) -> None:
-    """UsageError for more tokens than there may be, for what Spark reads otherwise than we do, and for what takes the library's
-    parser a time that doubles with each level."""
+    """Raise UsageError for too many tokens, for tokens that Spark reads otherwise than we do, and for levels beyond the bounds.
+
+    The library's parser takes twice as long for each level of some expressions."""
     if query.bounded and len(tokens) > MOST_TOKENS:
         raise _too_long(query)
     within: list[str] = []

@@ -1,4 +1,4 @@
-"""Where mappings and views are kept."""
+"""The store of mappings and views."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from pitstop.sql.mappings import Mapping, Named, View
 
 
 class Catalog(Protocol):
-    """Mappings and views; their names are of one kind. One contract suite (tests/contract) runs against every implementation."""
+    """Mappings and views, which share one set of names. One contract suite (tests/contract) runs against every implementation."""
 
     def all(self) -> dict[str, Named]:
-        """All of them, by name."""
+        """Return all mappings and views, by name."""
         ...
 
     def put(self, thing: Named, replace: bool) -> bool:
-        """Keep it. False, and nothing is done, if there is one of that name and it is not to be replaced."""
+        """Keep a mapping or view. Return False and do nothing if its name is taken and is not to be replaced."""
         ...
 
     def remove(self, what: type[Mapping | View], name: str) -> bool:
-        """False if there is none of that kind."""
+        """Remove a mapping or view; return False if there is none of that name and kind."""
         ...

@@ -32,7 +32,7 @@ from pitstop.sql.windowing import WINDOWS, in_order, in_windows
 
 
 def compile_job(name: str, body: tuple[Insert, ...], known: AnyMapping[str, NamedThing]) -> Pipeline:
-    """The pipeline of a job. ``known``: mappings and views by name. UsageError, with its place, for what is no job."""
+    """Return the pipeline of a job. ``known``: mappings and views by name. UsageError, with its place, for what is no job."""
     compiler = _Compiler(known)
     for insert in body:
         compiler.insert(insert)
@@ -41,22 +41,22 @@ def compile_job(name: str, body: tuple[Insert, ...], known: AnyMapping[str, Name
 
 
 def compile_query(query: Query, known: AnyMapping[str, NamedThing]) -> tuple[Pipeline, Relation]:
-    """The stages of a query, and the rows that it gives."""
+    """Return the stages of a query, and the rows that it gives."""
     compiler = _Compiler(known)
     return compiler.pipeline, compiler.rows(query)
 
 
 @dataclass(frozen=True)
 class _Scope:
-    """Where a part of a query stands."""
+    """The surroundings of a part of a query."""
 
     query: Query
     named: AnyMapping[str, tuple[exp.CTE, AnyMapping[str, Any]]] = field(default_factory=dict)
-    """The CTEs that can be seen from it, each with those that can be seen from there."""
+    """The CTEs that the part can see, each with the CTEs that it can see itself."""
     title: str | None = None
-    """What its result is called."""
+    """The name of its result."""
     last: bool = False
-    """Its rows go straight into the sink."""
+    """True if its rows go straight into the sink."""
 
 
 class _Compiler:
@@ -66,9 +66,9 @@ class _Compiler:
         self._read: dict[str, Relation] = {}
         self._views: dict[str, Relation] = {}
         self._ctes: dict[int, tuple[exp.CTE, Relation]] = {}
-        """Those that were read, by their identity: two may look the same, and mean something else."""
+        """The CTEs that were read, by their identity: two may look alike and mean different things."""
         self._within: list[str] = []
-        """The views that are being read now, each by the one before."""
+        """The views that are being read now, each by the one before it."""
         self._writing = Writing.INSERT
 
     def insert(self, insert: Insert) -> None:
@@ -93,7 +93,7 @@ class _Compiler:
         stage.write_to(connector.sink(mapping), name=name)
 
     def rows(self, query: Query) -> Relation:
-        """What a query gives."""
+        """Return the rows that a query gives."""
         return self._parsed(query, last=True)
 
     def _parsed(self, query: Query, title: str | None = None, last: bool = False) -> Relation:
@@ -245,7 +245,7 @@ class _Compiler:
 
 
 def _in_terms_of(node: exp.Select, relation: Relation) -> exp.Select:
-    """The same SELECT, in which fields of columns are told from columns of rows."""
+    """Return a copy of the SELECT in which fields of columns are told from columns of rows."""
     found = node.copy()
     for clause in ("expressions", "where", "group", "having"):
         value = found.args.get(clause)

@@ -1,4 +1,4 @@
-"""What a mapping's TYPE leads to: the source that it is read by, the sink that it is written by (jet.md §4.5)."""
+"""The connectors that a mapping's TYPE names: the source that reads it and the sink that writes it (jet.md §4.5)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pitstop.sql.statements import Writing
 from pitstop.sql.types import quoted
 
 KEY, VALUE = "__key", "this"
-"""Columns of maps: the key, and a value that is no object."""
+"""The columns of maps: the key, and a value that is no object."""
 
 
 @dataclass(frozen=True)
@@ -25,22 +25,22 @@ class Connector:
 
     name: str
     source: Callable[[Mapping], Source] | None = None
-    """None: it cannot be read."""
+    """Makes the source that reads a mapping; None: it cannot be read."""
     sink: Callable[[Mapping], Sink] | None = None
-    """None: it cannot be written."""
+    """Makes the sink that writes a mapping; None: it cannot be written."""
     writing: Writing = Writing.INSERT
-    """How it is written."""
+    """The statement by which it is written."""
     streams: Callable[[Mapping], bool] = lambda mapping: True
-    """Whether what it reads has no end."""
+    """Returns True if the rows of a mapping have no end."""
     columns: tuple[Column, ...] | None = None
-    """Those that it always has; None: the mapping says them."""
+    """The columns that it always has; None: the mapping gives them."""
     options: AnyMapping[str, Callable[[str], object]] = field(default_factory=dict)
-    """Option -> what its text means; ValueError or UsageError for a text that is none."""
+    """Option -> the function that reads its text, with ValueError or UsageError for a wrong one."""
     needed: tuple[str, ...] = ()
 
 
 def connector_of(mapping: Mapping) -> Connector:
-    """UsageError for a TYPE, options or columns that there are not."""
+    """Return the connector of a mapping; UsageError for an unknown TYPE, and for wrong options or columns."""
     found = _BY_NAME.get(mapping.type.lower())
     if found is None:
         raise UsageError(f"There is no TYPE {mapping.type}: there are {', '.join(sorted(c.name for c in CONNECTORS))}")
@@ -73,17 +73,17 @@ def connector_of(mapping: Mapping) -> Connector:
 
 
 def columns_of(mapping: Mapping) -> tuple[Column, ...]:
-    """Its columns, whoever says them."""
+    """Return the columns of a mapping, which its connector or the mapping itself gives."""
     return connector_of(mapping).columns or mapping.columns
 
 
 def is_single(mapping: Mapping) -> bool:
-    """True for a map whose values are no objects: its only column beside the key is ``this``."""
+    """Return True for a map whose values are no objects: its only column beside the key is ``this``."""
     return [column.name for column in mapping.columns if column.name != KEY] == [VALUE]
 
 
 def columns_of_entries(mapping: Mapping) -> list[str]:
-    """The columns of a map's entries, whose values are JSON."""
+    """Return Spark's expressions for the columns of a map's entries, whose values are JSON."""
     fields = [column for column in mapping.columns if column.name != KEY]
     if is_single(mapping):
         schema, document = f"{VALUE} {fields[0].type}", f"concat('{{\"{VALUE}\":', value, '}}')"

@@ -16,7 +16,7 @@ _AGGREGATES = (
     *("FIRST_VALUE", "LAST", "LAST_VALUE", "MAX", "MAX_BY", "MIN", "MIN_BY", "STDDEV", "STDDEV_SAMP", "SUM"),
     *("VARIANCE", "VAR_SAMP"),
 )
-"""Aggregates that jobs have."""
+"""The aggregates that jobs have."""
 _WITH_UNITS = ("DATEADD", "DATEDIFF", "DATE_ADD", "DATE_DIFF", "TIMESTAMPADD", "TIMESTAMPDIFF")
 """Functions among whose arguments a word such as DAY is no column."""
 _WITH_SYNTAX = ("CAST", "TRY_CAST", "EXTRACT", "MAX_BY", "MIN_BY", "OVERLAY", "POSITION", "SUBSTR", "SUBSTRING", "TRIM")
@@ -24,7 +24,7 @@ _WITH_SYNTAX = ("CAST", "TRY_CAST", "EXTRACT", "MAX_BY", "MIN_BY", "OVERLAY", "P
 
 
 class PitstopSql(Spark):
-    """Spark's SQL with names in double quotes, and texts in which a backslash is one, as our statements have them."""
+    """Spark's SQL as our statements write it: with names in double quotes, and texts in which a backslash is a backslash."""
 
     class Tokenizer(Spark.Tokenizer):
         IDENTIFIERS = ['"', "`"]  # noqa: RUF012 - read by the library as it is
@@ -42,12 +42,12 @@ class PitstopSql(Spark):
 
 
 class _ForSpark(Spark):
-    """What Spark 4 reads."""
+    """The SQL that Spark 4 reads."""
 
     class Generator(SparkGenerator):
         TYPE_MAPPING = {**SparkGenerator.TYPE_MAPPING, exp.DType.TIME: "TIME"}  # noqa: RUF012
 
 
 def spark_sql(node: exp.Expr) -> str:
-    """An expression as Spark reads it."""
+    """Return an expression as Spark reads it."""
     return node.sql(dialect=_ForSpark)

@@ -15,9 +15,9 @@ REFUSED = frozenset(
         *("xpath_string", "identifier", "python_worker_logs", "read_files", "read_kafka", "cloud_files_state"),
     )
 )
-"""Those that reach beyond what mappings name. Whatever else is not in ``ALLOWED`` is refused, too."""
+"""Functions that reach beyond what mappings name. All others that are not in ``ALLOWED`` are refused, too."""
 WITHOUT_OPTIONS = {"from_xml": 2, "schema_of_xml": 1}
-"""Function -> how many of its arguments are no options: one of these names a file, or an address, of a schema."""
+"""Function -> the number of its arguments before its options, one of which names the file, or the address, of a schema."""
 
 AGGREGATES = frozenset(
     (
@@ -36,21 +36,21 @@ AGGREGATES = frozenset(
         *("var_samp", "variance", "vector_avg", "vector_sum"),
     )
 )
-"""Those of many rows."""
+"""Functions of many rows."""
 OVER_WINDOWS = frozenset(
     (
         *("counter_diff", "cume_dist", "dense_rank", "lag", "lead", "nth_value", "ntile", "percent_rank", "rank", "row_number"),
         *("session_window", "window", "window_time"),
     )
 )
-"""Those that need OVER, and Spark's own windows of time."""
+"""Functions that need OVER, and Spark's own windows of time."""
 GENERATORS = frozenset(
     (
         *("collations", "explode", "explode_outer", "inline", "inline_outer", "json_tuple", "posexplode", "posexplode_outer"),
         *("range", "sql_keywords", "stack", "variant_explode", "variant_explode_outer"),
     )
 )
-"""Those that make several rows."""
+"""Functions that make several rows."""
 
 OF_ONE_ROW = frozenset(
     (
@@ -147,7 +147,7 @@ OF_ONE_ROW = frozenset(
         *("from_xml", "schema_of_xml", "to_xml"),
     )
 )
-"""Those of the values of one row, of the moment, or of the session itself, by Spark's own groups."""
+"""Functions of the values of one row, of the moment, or of the session itself, by Spark's own groups."""
 
 ALLOWED = OF_ONE_ROW | AGGREGATES | OVER_WINDOWS | GENERATORS
-"""All that a query may call."""
+"""All functions that a query may call."""

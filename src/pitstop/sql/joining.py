@@ -17,7 +17,7 @@ from pitstop.sql.types import quoted
 
 @dataclass(frozen=True)
 class _Bound:
-    """``left time - right time`` is at least, or at most, so many milliseconds, or more or less than these."""
+    """A bound on ``left time - right time``: at least, or at most, ``ms``; if strict, more or less than that."""
 
     at_least: bool
     ms: int
@@ -27,7 +27,7 @@ class _Bound:
 def join(
     left: Relation, right: Relation, node: exp.Join, query: Query, name: Callable[[str], str], where: exp.Expr | None = None
 ) -> Relation:
-    """Rows of both; ``name`` gives the stage of a join of streams its name, from what it computes.
+    """Return the joined rows; ``name`` gives the stage of a join of streams its name, from what it computes.
 
     ``where``: a condition on the result, in which a bound of the times may stand, too. It is not applied here.
 
@@ -85,7 +85,7 @@ def _how(node: exp.Join, query: Query) -> str:
 def _equal_parts(
     node: exp.Join, left: Relation, right: Relation, query: Query
 ) -> tuple[list[tuple[exp.Expr, exp.Expr]], list[exp.Expr]]:
-    """(pairs of equal expressions of both sides, other conditions)."""
+    """Return (pairs of equal expressions of both sides, other conditions)."""
     using = [exp.column(each.name) for each in node.args.get("using") or ()]
     if using:
         return [(each, each.copy()) for each in using], []
@@ -114,7 +114,7 @@ def _ands(node: exp.Expr | None) -> Iterator[exp.Expr]:
 
 
 def _is_of(node: exp.Expr, relation: Relation, query: Query) -> bool:
-    """True if it has columns, and all of them are the relation's."""
+    """Return True if the expression has columns, and all of them are the relation's."""
     columns = list(node.find_all(exp.Column))
     return bool(columns) and all(_has(relation, column, query) for column in columns)
 
@@ -128,7 +128,7 @@ def _has(relation: Relation, column: exp.Column, query: Query) -> bool:
 
 
 def _with_keys(left: Relation, equal: list[tuple[exp.Expr, exp.Expr]], query: Query) -> tuple[Relation, list[str]]:
-    """The left side with a column for each of its expressions, and their names."""
+    """Return the left side with a column for each of its expressions, and the names of these columns."""
     stage, keys = left.stage, []
     taken = {each.column for each in left.columns}
     for own, _ in equal:
@@ -146,7 +146,7 @@ def _with_keys(left: Relation, equal: list[tuple[exp.Expr, exp.Expr]], query: Qu
 def _renamed(
     right: Relation, left: Relation, equal: list[tuple[exp.Expr, exp.Expr]], keys: list[str], query: Query
 ) -> tuple[Relation, tuple[Named, ...]]:
-    """The right side with the keys under the left's names, and its own columns under names that the left has not."""
+    """Return the right side with the keys under the left's names, and its own columns under names that the left has not."""
     taken = {each.column for each in left.columns} | set(keys)
     parts = [f"{spark_text(other, right, query)} AS {quoted(key)}" for (_, other), key in zip(equal, keys, strict=True)]
     columns = []
@@ -169,7 +169,7 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def _in_time(relation: Relation, node: exp.Join, where: exp.Expr | None, query: Query) -> Relation:
-    """Results of windows whose start or end a bound may be on have it as their time."""
+    """Return results of windows with the start or end that a condition names as their time; other rows as they are."""
     if relation.time is not None or not relation.moments:
         return relation
     parts = [*_ands(node.args.get("on")), *_ands(where.this if where is not None else None)]
@@ -185,7 +185,7 @@ def _in_time(relation: Relation, node: exp.Join, where: exp.Expr | None, query: 
 def _within(
     conditions: list[exp.Expr], also: list[exp.Expr], left: Relation, right: Relation, query: Query
 ) -> tuple[list[exp.Expr], int | None, bool]:
-    """(other conditions, how far times may be apart, whether a filter is left for the exact bound).
+    """Return (other conditions, the most that times may be apart in milliseconds, True if a filter has to check the exact bound).
 
     ``also``: conditions that hold as well, and are applied later."""
     lower = upper = None
@@ -216,7 +216,7 @@ def _within(
 
 
 def _bounds(condition: exp.Expr, left: Relation, right: Relation, query: Query) -> list[_Bound] | None:
-    """What a condition on the times of both sides says; None if it is none."""
+    """Return the bounds that a condition on the times of both sides sets; None if it is no such condition."""
     if isinstance(condition, exp.Between) and not condition.args.get("symmetric"):
         low = exp.GTE(this=condition.this, expression=condition.args["low"])
         high = exp.LTE(this=condition.this, expression=condition.args["high"])
@@ -237,7 +237,7 @@ def _bounds(condition: exp.Expr, left: Relation, right: Relation, query: Query) 
 
 
 def _moment(node: exp.Expr, query: Query) -> tuple[exp.Column, int] | None:
-    """(a column, milliseconds that are added to it)."""
+    """Return (a column, the milliseconds that are added to it)."""
     if isinstance(node, exp.Paren):
         return _moment(node.this, query)
     if isinstance(node, exp.Column):

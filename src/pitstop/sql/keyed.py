@@ -17,11 +17,11 @@ from pitstop.sql.queries import parse_query
 from pitstop.sql.statements import Query
 
 EXACT = 1 << 53
-"""Up to here a double is every whole number."""
+"""The largest number up to which a double can be every whole number."""
 
 
 class NotPlainError(Exception):
-    """A value is not plainly what its column says: what becomes of it then, only Spark knows."""
+    """A value is not plainly of its column's type: only Spark knows what becomes of it."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,10 @@ class Keyed:
     mapping: Mapping
     key: str
     columns: tuple[tuple[str, Column], ...]
-    """(name in the result, column of the mapping)."""
+    """The selected columns: (name in the result, column of the mapping)."""
 
     def row(self, value: str) -> tuple[Any, ...]:
-        """That of the entry, whose value is JSON; NotPlainError if Spark would have to convert a part of it."""
+        """Return the row of an entry, whose value is JSON; NotPlainError if Spark would have to convert a part of it."""
         found, single = json.loads(value), is_single(self.mapping)
         if not single and not isinstance(found, dict):
             raise NotPlainError
@@ -46,7 +46,7 @@ class Keyed:
 
 
 def keyed(query: Query, known: AnyMapping[str, Named]) -> Keyed | None:
-    """What a query asks for, if it is ``SELECT columns FROM map WHERE __key = 'text'``, and no more.
+    """Return the parts of a query if it is ``SELECT columns FROM map WHERE __key = 'text'``, and no more; else None.
 
     UsageError, with its place, for what is no query.
     """
@@ -67,14 +67,14 @@ def keyed(query: Query, known: AnyMapping[str, Named]) -> Keyed | None:
 
 
 def has_text_keys(mapping: Named) -> bool:
-    """True for a map whose keys are texts to its mapping, too."""
+    """Return True for a map whose keys are texts to its mapping, too."""
     if not isinstance(mapping, Mapping) or connector_of(mapping) is not IMAP:
         return False
     return all(column.type == "string" for column in mapping.columns if column.name == KEY)
 
 
 def wanted_keys(tree: exp.Expr, table: exp.Table) -> list[str] | None:
-    """The keys that a query asks a map for, if it reads that map alone and by its key; None: all."""
+    """Return the keys that a query asks a map for, if it reads that map alone and by its key; None: all keys."""
     from_ = tree.args.get("from_") if isinstance(tree, exp.Select) and not tree.args.get("joins") else None
     if from_ is None or from_.this is not table or list(tree.find_all(exp.Table)) != [table]:
         return None
@@ -96,7 +96,7 @@ _PARTS = ("expressions", "from_", "where")
 
 
 def _plain_table(tree: exp.Select) -> exp.Table | None:
-    """What stands in FROM, if it is a name alone, or with an alias."""
+    """Return the table in FROM, if it is a name alone, or with an alias; else None."""
     table = tree.args["from_"].this if tree.args.get("from_") is not None else None
     if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
         return None
@@ -104,7 +104,7 @@ def _plain_table(tree: exp.Select) -> exp.Table | None:
 
 
 def _columns(tree: exp.Select, table: exp.Table, mapping: Mapping) -> tuple[tuple[str, Column], ...] | None:
-    """What is selected, if it is columns alone."""
+    """Return the selected columns with their names in the result; None if anything but columns is selected."""
     known = {column.name: column for column in mapping.columns}
     found: list[tuple[str, Column]] = []
     for each in [*tree.expressions, tree.args["where"].this.this]:
@@ -129,7 +129,7 @@ def _ands(node: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def _is_key(node: exp.Expr | None, table: exp.Table) -> bool:
-    """True for the column of keys, and not for a field of that name in another one."""
+    """Return True for the column of keys, and not for a field of that name in another column."""
     if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier) or node.name != KEY:
         return False
     return node.args.get("db") is None and node.table in ("", table.alias_or_name)
@@ -144,7 +144,7 @@ def _is_known(column: Column) -> bool:
 
 
 def _plain(value: Any, type_: str) -> Any:
-    """A value of JSON as one of that type."""
+    """Return a value of JSON as one of that type."""
     return None if value is None else _READ[type_](value)
 
 
@@ -185,4 +185,4 @@ _READ: dict[str, Callable[[Any], Any]] = {
     "bigint": _whole(64),
     "double": _double,
 }
-"""Type -> how a value of JSON is one of it, if it needs no conversion."""
+"""Type -> the function that takes a value of JSON as one of that type, if it needs no conversion."""

@@ -1,4 +1,4 @@
-"""What names in queries mean: mappings, which lead to rows outside, and views, which are queries."""
+"""The things that names in queries stand for: mappings, which lead to rows outside, and views, which are queries."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 _WORDS = r"passw|passphrase|token|secret|credential|authorization|signature|(?:api|access|private|account|shared|\b)[-_.]?key\b"
 _SECRET = re.compile(_WORDS, re.IGNORECASE)
-"""Stands in the name of an option, or of a part of a URL, that nobody is to see."""
+"""Matches the name of an option, or of a part of a URL, whose value nobody is to see."""
 _IN_URL = re.compile(rf"([?&;][^=&;#]*(?:{_WORDS})[^=&;#]*=)[^&;#\s]*", re.IGNORECASE)
 _USER = re.compile(r"(?<=://)[^/?#\s]*@")
 _HIDDEN = "***"
@@ -16,43 +16,43 @@ _HIDDEN = "***"
 
 @dataclass(frozen=True)
 class Column:
-    """Of a mapping."""
+    """A column of a mapping."""
 
     name: str
     type: str
-    """As Spark calls it."""
+    """Spark's name of its type."""
     external: str | None = None
-    """What it is called outside; None: the same."""
+    """Its name outside; None: ``name``."""
 
     @property
     def outside(self) -> str:
-        """What it is called outside."""
+        """The name of the column outside."""
         return self.external if self.external is not None else self.name
 
 
 @dataclass(frozen=True)
 class Mapping:
-    """Rows outside under a name: of a source, of a sink, or of both."""
+    """A name for rows outside, of a source, of a sink, or of both."""
 
     name: str
     type: str
-    """Names its connector."""
+    """The name of its connector."""
     columns: tuple[Column, ...] = ()
     options: AnyMapping[str, str] = field(default_factory=dict)
     external: str | None = None
-    """What the rows are called outside; None: the same."""
+    """The name of the rows outside; None: ``name``."""
 
     @property
     def outside(self) -> str:
-        """What the rows are called outside."""
+        """The name of the rows outside."""
         return self.external if self.external is not None else self.name
 
     def statement(self) -> str:
-        """The CREATE MAPPING that makes it."""
+        """Return the CREATE MAPPING that makes it."""
         return self._statement(self.options)
 
     def shown_statement(self) -> str:
-        """That statement as others may see it: without passwords, tokens and the like."""
+        """Return that statement as others may see it: without passwords, tokens and the like."""
         return self._statement({key: _HIDDEN if _SECRET.search(key) else _shown(value) for key, value in self.options.items()})
 
     def _statement(self, options: AnyMapping[str, str]) -> str:
@@ -69,13 +69,13 @@ class Mapping:
 
 @dataclass(frozen=True)
 class View:
-    """A query under a name."""
+    """A named query."""
 
     name: str
     query: str
 
     def statement(self) -> str:
-        """The CREATE VIEW that makes it."""
+        """Return the CREATE VIEW that makes it."""
         return f"CREATE VIEW {identifier(self.name)} AS {self.query}"
 
 
@@ -83,17 +83,17 @@ Named = Mapping | View
 
 
 def identifier(name: str) -> str:
-    """A name as statements write it, whatever is in it."""
+    """Return a name as statements write it, with any letters in it."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def text(value: str) -> str:
-    """A text as statements write it."""
+    """Return a text as statements write it."""
     return "'" + value.replace("'", "''") + "'"
 
 
 def _shown(value: str) -> str:
-    """The value of an option, without what is secret in a URL."""
+    """Return the value of an option, without the secrets in a URL."""
     return _IN_URL.sub(rf"\1{_HIDDEN}", _USER.sub(f"{_HIDDEN}@", value))
 
 
@@ -103,5 +103,5 @@ def _column(column: Column) -> str:
 
 
 def _type(spark: str) -> str:
-    """A type as statements write it: Spark writes names of fields between other quotes."""
+    """Return a type as statements write it: Spark writes names of fields between other quotes."""
     return re.sub("`((?:[^`]|``)*)`", lambda found: identifier(found[1].replace("``", "`")), spark)

@@ -1,4 +1,4 @@
-"""What a query reads: mappings and views, the state of snapshots, tables of information_schema."""
+"""Finds what a query reads: mappings and views, the state of snapshots, tables of information_schema."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pitstop.sql.windowing import WINDOWS
 
 @dataclass(frozen=True)
 class Reads:
-    """What queries read, themselves and through views."""
+    """The things that queries read, themselves and through views."""
 
     named: dict[str, Named]
     """Mappings and views, by name; names that mean nothing are left out."""
@@ -30,12 +30,12 @@ class Reads:
 
     @property
     def mappings(self) -> list[Mapping]:
-        """The mappings of these."""
+        """The mappings among ``named``."""
         return [thing for thing in self.named.values() if isinstance(thing, Mapping)]
 
 
 def reads(queries: Iterable[Query], known: AnyMapping[str, Named]) -> Reads:
-    """What they read; UsageError, with its place, for a text that is no query."""
+    """Return what queries read; UsageError, with its place, for a text that is no query."""
     named: dict[str, Named] = {}
     states: set[tuple[str, str]] = set()
     information: set[str] = set()
@@ -54,7 +54,7 @@ def reads(queries: Iterable[Query], known: AnyMapping[str, Named]) -> Reads:
 
 
 def outside(tree: exp.Expr) -> Iterator[exp.Expr]:
-    """Where a query names rows that are not its own CTEs: mappings, views, and nothing else."""
+    """Yield the parts of a query that name mappings and views, and not its own CTEs."""
     for node in beyond_ctes(tree):
         of_call = isinstance(node, exp.Column) and _is_rows_of_call(node)
         of_name = isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier) and not is_information(node)
@@ -63,8 +63,9 @@ def outside(tree: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def beyond_ctes(tree: exp.Expr) -> Iterator[exp.Expr]:
-    """The tables and columns of a query but those whose names mean a CTE that can be seen from where they stand: one of the
-    query's own, or around it, written before. What a hint names is no table."""
+    """Yield the tables and columns of a query whose names do not mean a CTE that can be seen from where they stand.
+
+    Such a CTE is written before, in the same query or in one around it. A hint names no table."""
     pending: list[tuple[exp.Expr, _Seen]] = [(tree, ())]
     while pending:
         node, seen = pending.pop()
@@ -85,16 +86,16 @@ def beyond_ctes(tree: exp.Expr) -> Iterator[exp.Expr]:
 
 
 _Seen = tuple[tuple[dict[str, int], int], ...]
-"""For each WITH around: the names of its CTEs with their places, and the place from which on they cannot be seen."""
+"""For each WITH around a part: the names of its CTEs with their places, and the place from which on they cannot be seen."""
 
 
 def is_information(table: exp.Table) -> bool:
-    """True for a table of information_schema."""
+    """Return True for a table of information_schema."""
     return str(table.db).lower() == INFORMATION
 
 
 def state_of(table: exp.Table) -> tuple[str, str] | None:
-    """(snapshot, stage) whose state a table of a query is; None if it is another one."""
+    """Return (snapshot, stage) if a table of a query is the state of these; else None."""
     call = table.this
     if name_of_call(call) != STATE or len(call.expressions) != 2:
         return None
@@ -102,12 +103,12 @@ def state_of(table: exp.Table) -> tuple[str, str] | None:
 
 
 def query_of(view: View) -> Query:
-    """The query of a view; places in it are counted from its own begin."""
+    """Return the query of a view; places in it are counted from its own beginning."""
     return Query(view.query, Place(1, 1, 1, 1), bounded=False)
 
 
 def check_view(view: View, place: Place, known: AnyMapping[str, Named]) -> None:
-    """UsageError, with its place, if a view cannot be read: what it names is not there, or leads back to itself."""
+    """Raise UsageError, with its place, if a view cannot be read: it names what does not exist, or leads back to itself."""
     query = Query(view.query, place)
     for node in outside(parse_query(query)):
         if node.name == view.name:
@@ -119,12 +120,12 @@ def check_view(view: View, place: Place, known: AnyMapping[str, Named]) -> None:
 
 
 def streams(query: Query, known: AnyMapping[str, Named]) -> bool:
-    """True if something that a query reads has no end. UsageError if it cannot be read."""
+    """Return True if something that a query reads has no end. UsageError if it cannot be read."""
     return is_endless(reads([query], known))
 
 
 def is_endless(read: Reads) -> bool:
-    """True if something of what is read has no end. UsageError if it cannot be read."""
+    """Return True if one of these mappings has no end. UsageError if one cannot be read."""
     found = [(mapping, connector_of(mapping)) for mapping in read.mappings]
     for _, connector in found:
         if connector.source is None:
@@ -133,7 +134,7 @@ def is_endless(read: Reads) -> bool:
 
 
 def _is_rows_of_call(node: exp.Expr) -> bool:
-    """True for the rows of TUMBLE and the like, with or without TABLE(...) around them."""
+    """Return True for the rows of TUMBLE and the like, with or without TABLE(...) around them."""
     call = node.parent
     if not isinstance(call, exp.Anonymous) or not call.expressions or call.expressions[0] is not node:
         return False
@@ -141,7 +142,7 @@ def _is_rows_of_call(node: exp.Expr) -> bool:
 
 
 def tables_of(query: Query) -> set[str]:
-    """The names, without a schema, that a query has in FROM."""
+    """Return the names, without a schema, that a query has in FROM."""
     try:
         tree = parse_query(query)
     except UsageError:
@@ -150,7 +151,7 @@ def tables_of(query: Query) -> set[str]:
 
 
 def of_postgres(query: Query) -> bool:
-    """True for a query on PostgreSQL's own catalogue and functions, which clients of its protocol ask about."""
+    """Return True for a query on PostgreSQL's own catalogue and functions, which clients of its protocol ask about."""
     try:
         tree = parse_query(query)
     except UsageError:

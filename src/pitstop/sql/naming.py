@@ -1,6 +1,6 @@
-"""What the stages of a query that keep state are called: by its title, by what they compute, or by a hint.
+"""Names the stages of a query that keep state: by the query's title, by what they compute, or by a hint.
 
-Never by a place in it:
+A name never depends on a place in the query.
 
 ``SELECT /*+ STAGE(name) */`` names the last stage with state of its SELECT, ``STAGE(name, usual)`` the one that is called
 ``usual`` without it.
@@ -18,13 +18,13 @@ HINT = "STAGE"
 
 
 class StageNames:
-    """The names of one SELECT. UsageError, with its place, for a hint that is none."""
+    """The names of the stages of one SELECT. UsageError, with its place, for an unknown hint."""
 
     def __init__(self, node: exp.Select, query: Query, title: str | None, pipeline: Pipeline) -> None:
-        """``title``: what the query's result is called."""
+        """``title``: the name of the query's result."""
         self._node, self._query, self._pipeline = node, query, pipeline
         self._asked: dict[str, exp.Expr] = {}
-        """What hints call usual names by, until they are met."""
+        """Usual name -> the name that a hint gives it, until the stage is met."""
         self.title = title
         hint = node.args.get("hint")
         for each in hint.expressions if hint is not None else ():
@@ -37,8 +37,9 @@ class StageNames:
                 self._asked[str(parts[1].name)] = parts[0]
 
     def name(self, usual: str, last: bool = True) -> str:
-        """The name of a stage that is called ``usual`` for what it computes; ``last``: no other one with state follows it in the
-        SELECT. UsageError, with its place, for a name that another stage has."""
+        """Return the name of a stage whose usual name, from what it computes, is ``usual``.
+
+        ``last``: no other stage with state follows it in the SELECT. UsageError, with its place, for a name that is taken."""
         asked = self._asked.pop(usual, None)
         name = str(asked.name) if asked is not None else (self.title if last else None) or usual
         if any(node.name == name for node in self._pipeline.nodes):
@@ -49,6 +50,6 @@ class StageNames:
         return name
 
     def finish(self) -> None:
-        """UsageError, with its place, for a hint whose stage has not been met."""
+        """Raise UsageError, with its place, for a hint whose stage has not been met."""
         for usual, node in self._asked.items():
             raise wrong(node, self._query, f"No stage with state is called '{usual}' here")

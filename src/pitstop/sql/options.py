@@ -1,4 +1,4 @@
-"""The options of jobs as SQL writes them (jet.md §4.3): other names, and every value a text in quotes."""
+"""The options of jobs as SQL writes them (jet.md §4.3): under other names, and every value as a text in quotes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pitstop.sql.places import Word
 GUARANTEE = "processingGuarantee"
 GUARANTEES = {"none": "none", "atLeastOnce": "at_least_once", "exactlyOnce": "exactly_once"}
 MOST_DIGITS = 30
-"""Of a number, which Python may not have to read if it has thousands."""
+"""The most digits of a number. Python is not to read one that has thousands."""
 _SHOWN = 100
 
 
 @dataclass(frozen=True)
 class SqlOption:
-    """``name``: what ``model.config`` calls it."""
+    """An option of jobs. ``name``: its name in ``model.config``."""
 
     name: str
     number: bool = False
@@ -42,16 +42,16 @@ OPTIONS = {
     "renamedStages": SqlOption("renamed", alterable=False),
     "allowDrop": SqlOption("allow_drop", alterable=False),
 }
-"""By what SQL calls them."""
+"""The options by their names in SQL."""
 
 
 def options_of_job(given: Iterable[tuple[Word, Word]]) -> dict[str, object]:
-    """Options of CREATE JOB as ``model.config`` reads them; UsageError, with its place, for what cannot be right."""
+    """Return options of CREATE JOB as ``model.config`` reads them; UsageError, with its place, for a wrong one."""
     return _options(given, altering=False)
 
 
 def options_to_alter(given: Iterable[tuple[Word, Word]]) -> dict[str, object]:
-    """The same of ALTER JOB, which can change fewer."""
+    """Return options of ALTER JOB as ``model.config`` reads them; it can change fewer than CREATE JOB sets."""
     return _options(given, altering=True)
 
 

@@ -1,4 +1,4 @@
-"""Statements out of a text (grammar.lark)."""
+"""Reads statements from a text (grammar.lark)."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ from pitstop.sql.types import composed_type, nested, plain_type
 
 MOST_LETTERS = 1 << 20
 MOST_NESTED = 100
-"""Types within one another: what is kept can be read again wherever that is done."""
+"""The most types within one another. A statement that is kept can be read again anywhere."""
 _TOO_DEEP = "The text is nested too deeply"
 SCHEMA = "public"
-"""The only one that there is."""
+"""The only schema."""
 NAMES = {
     "NAME": "a name",
     "QUOTED": '"a name"',
@@ -61,7 +61,7 @@ NAMES = {
     "DOT": ".",
     "QUERY": "SELECT",
 }
-"""What is expected, in words; keywords are called as they are written."""
+"""Terminal of the grammar -> its name in messages; keywords are called as they are written."""
 
 
 _NO_CONNECTIONS = "There are no data connections: each mapping says in its OPTIONS where its rows are"
@@ -72,13 +72,14 @@ NOT_HERE = {
     "DATA": _NO_CONNECTIONS,
     "RESOURCES": _NO_CONNECTIONS,
 }
-"""Of Jet's statements (jet.md §4.1) those that there are not: the word where that is seen, and what is said of them."""
+"""Word by which a missing statement of Jet (jet.md §4.1) is recognized -> the sentence that refuses it."""
 
 
 def parse(text: str, bounded: bool = True) -> list[Statement]:
-    """The statements of a text, one after the other; none of them is carried out if one is wrong. ``bounded``: its queries are.
+    """Return the statements of a text, one after the other. ``bounded``: True if its queries have a largest size.
 
-    UsageError with the place of what is wrong, and what could stand there instead.
+    UsageError, with the place of the error and what could stand there instead, if any statement is wrong. None is carried
+    out then.
     """
     if len(text) > MOST_LETTERS:
         raise UsageError(f"A text of statements has at most {MOST_LETTERS:,} letters.")
@@ -98,7 +99,7 @@ def parse(text: str, bounded: bool = True) -> list[Statement]:
 
 
 def named(text: str) -> Named:
-    """The mapping or view that one CREATE statement makes."""
+    """Return the mapping or view that one CREATE statement makes."""
     (statement,) = parse(text)
     assert isinstance(statement, (CreateMapping, CreateView))
     return statement.mapping if isinstance(statement, CreateMapping) else statement.view
@@ -106,7 +107,7 @@ def named(text: str) -> Named:
 
 @functools.cache
 def parser() -> Lark:
-    """The grammar, read once."""
+    """Return the parser of the grammar, which is read once."""
     grammar = files("pitstop.sql").joinpath("grammar.lark").read_text()
     return Lark(grammar, parser="lalr", propagate_positions=True, maybe_placeholders=True)
 

@@ -1,4 +1,4 @@
-"""Where something stands in a text of statements: lines and columns count from 1."""
+"""Places in a text of statements: lines and columns count from 1."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Place:
-    """From the first letter to the last one."""
+    """The place of a part of the text, from its first letter to its last one."""
 
     line: int
     column: int
@@ -16,7 +16,7 @@ class Place:
 
     @property
     def prefix(self) -> str:
-        """What an error about it begins with (jet.md §4.4)."""
+        """The beginning of an error about this place (jet.md §4.4)."""
         return f"From line {self.line}, column {self.column} to line {self.end_line}, column {self.end_column}: "
 
 

@@ -20,14 +20,14 @@ SUFFIX = ".sql"
 
 @dataclass(frozen=True)
 class Program:
-    """What a text says."""
+    """The content of a job's text."""
 
     known: AnyMapping[str, Named]
     """Mappings and views by name."""
     job: CreateJob
 
     def definition(self) -> JobDefinition:
-        """The job, to be compiled where it runs."""
+        """Return the job, to be compiled where it runs."""
 
         def build() -> Pipeline:
             return compile_job(self.job.name, self.job.body, self.known)
@@ -37,7 +37,7 @@ class Program:
 
 
 def read_program(text: str) -> Program:
-    """UsageError, with its place, if the text is not one CREATE JOB behind mappings and views."""
+    """Return the program of a text; UsageError, with its place, if that is not one CREATE JOB behind mappings and views."""
     known: dict[str, Named] = {}
     jobs: list[CreateJob] = []
     for statement in parse(text, bounded=False):
@@ -61,7 +61,7 @@ def read_program(text: str) -> Program:
 
 
 def write_program(name: str, body: tuple[Insert, ...], known: AnyMapping[str, Named]) -> str:
-    """The text of a job, with the mappings and views that it uses; what is wrong in it is told when it is compiled."""
+    """Return the text of a job, with the mappings and views that it uses. Errors in it are told when it is compiled."""
     used = dict(reads([insert.query for insert in body], known).named)
     used |= {insert.mapping: known[insert.mapping] for insert in body if insert.mapping in known}
     things = sorted(used.values(), key=lambda thing: (isinstance(thing, View), thing.name))

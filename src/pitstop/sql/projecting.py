@@ -1,4 +1,4 @@
-"""What SELECT lists: the columns of a query's result, and what they are called."""
+"""The list of a SELECT: the columns of a query's result, and their names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pitstop.sql.types import quoted
 
 
 class Projection:
-    """Columns of a result, gathered one by one. ``unnamed``: nobody asks for them by name, so that two may be called the same."""
+    """The columns of a result, gathered one by one. ``unnamed``: nobody asks for them by name, so that two may share one."""
 
     def __init__(self, node: exp.Expr, query: Query, unnamed: bool) -> None:
         self._node, self._query, self._unnamed = node, query, unnamed
@@ -21,7 +21,7 @@ class Projection:
         """Expressions of Spark, with their names."""
 
     def add(self, text: str, name: str) -> str:
-        """An expression of Spark as a column; what it is called. UsageError, with its place, for a name that is taken."""
+        """Add an expression of Spark as a column and return its name. UsageError, with its place, for a name that is taken."""
         taken = {each.name.lower() for each in self.columns}  # names that differ in case alone are the same to Spark
         if name.lower() in taken and not self._unnamed:
             raise wrong(self._node, self._query, f"Two columns are called '{name}': give one another name by AS")
@@ -35,7 +35,7 @@ class Projection:
 
 
 def item(node: exp.Expr, select: exp.Select, relation: Relation) -> exp.Expr:
-    """What GROUP BY 2, or GROUP BY an alias that is no column, means."""
+    """Return the expression that GROUP BY 2, or GROUP BY an alias that is no column, means."""
     if isinstance(node, exp.Column) and not node.table and node.name not in relation.names():
         for each in select.expressions:
             if isinstance(each, exp.Alias) and each.alias == node.name:
@@ -47,7 +47,7 @@ def item(node: exp.Expr, select: exp.Select, relation: Relation) -> exp.Expr:
 
 
 def unstarred(expressions: list[exp.Expr], relation: Relation, query: Query) -> list[exp.Expr | Named]:
-    """What SELECT lists, with the columns that * stands for."""
+    """Return the list of a SELECT, with the columns that * stands for."""
     found: list[exp.Expr | Named] = []
     for each in expressions:
         of = each.table if isinstance(each, exp.Column) and isinstance(each.this, exp.Star) else None
@@ -64,6 +64,6 @@ def unstarred(expressions: list[exp.Expr], relation: Relation, query: Query) -> 
 
 
 def result_name(node: exp.Expr, text: str) -> str:
-    """What a column of the result is called: by AS, as the column that it is, or by what it computes."""
+    """Return the name of a column of the result: from AS, from the column that it is, or from what it computes."""
     of_column = node.name if isinstance(node, (exp.Column, exp.Dot)) else ""
     return str(node.alias or of_column or slug(text))

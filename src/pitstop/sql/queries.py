@@ -20,20 +20,20 @@ from pitstop.sql.repeating import refuse_repeated
 from pitstop.sql.statements import Query
 
 STATE = "__state_of_snapshot"
-"""The function that ``SNAPSHOT name STAGE name`` is read as."""
+"""The name of the function as which ``SNAPSHOT name STAGE name`` is read."""
 INFORMATION = "information_schema"
 SCHEMAS = ("public", INFORMATION)
 SPANS = {"millisecond": 1, "second": 1_000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000, "week": 604_800_000}
 MOST_TABLES = 500
-"""How many times a query may name tables."""
+"""The most times that a query may name tables."""
 OWN_CALLS = frozenset(("tumble", "hop", "session", "impose_order", "descriptor", "table", STATE))
-"""What is written like a call of a function in our language, and is none of Spark's."""
+"""Names that our language writes like calls of functions, and that are no functions of Spark."""
 LONGEST_MS = 100 * 365 * SPANS["day"]
-"""The longest time of a window, or of a bound: a century."""
+"""The longest time of a window, or of a bound, in milliseconds: a century."""
 
 
 def parse_query(query: Query) -> exp.Query | exp.Values:
-    """The tree of a query; UsageError, with its place, for what is none, or reaches beyond mappings."""
+    """Return the tree of a query; UsageError, with its place, for a text that is no query or reaches beyond mappings."""
     dialect = PitstopSql()
     try:
         refuse_long(query)
@@ -71,7 +71,7 @@ def parse_query(query: Query) -> exp.Query | exp.Values:
 
 
 def refuse_unknown(node: exp.Expr, query: Query) -> None:
-    """UsageError, with its place, for a call of a function that is not known to do nothing but compute."""
+    """Raise UsageError, with its place, for a call of a function that is not known only to compute."""
     for each in node.walk():
         name = name_of_call(each) if isinstance(each, exp.Anonymous) and not isinstance(each.parent, exp.Hint) else ""
         if name and name not in ALLOWED and name not in OWN_CALLS:
@@ -79,7 +79,7 @@ def refuse_unknown(node: exp.Expr, query: Query) -> None:
 
 
 def words_of(query: Query) -> set[str]:
-    """The words and names of a query, in small letters; none if there are too many, or if not even they can be told apart."""
+    """Return the words and names of a query, in small letters; none if they are too many or cannot be told apart."""
     try:
         refuse_long(query)
         return {token.text.lower() for token in PitstopSql().tokenize(query.text) if token.token_type is not TokenType.STRING}
@@ -88,7 +88,7 @@ def words_of(query: Query) -> set[str]:
 
 
 def place_of(node: exp.Expr, query: Query) -> Place:
-    """Where something stands in the text of the statements; the query's place if that is not known."""
+    """Return the place of a node in the text of the statements; the query's place if that is not known."""
     for each in node.walk():
         meta = each.meta
         if "line" in meta:
@@ -99,24 +99,24 @@ def place_of(node: exp.Expr, query: Query) -> Place:
 
 
 def wrong(node: exp.Expr, query: Query, said: str) -> UsageError:
-    """What is wrong with a part of a query, with its place."""
+    """Return the error that says what is wrong with a part of a query, with its place."""
     return UsageError(place_of(node, query).prefix + said)
 
 
 def name_of_call(node: exp.Expr) -> str:
-    """The name of a function as it was written, in small letters; "" if it is no call."""
+    """Return the name of a function as it was written, in small letters; "" if the node is no call."""
     if isinstance(node, exp.Anonymous):
         return str(node.name).lower()
     return node.sql_name().lower() if isinstance(node, exp.Func) else ""
 
 
 def is_aggregate(node: exp.Expr) -> bool:
-    """True for a call of a function of many rows."""
+    """Return True for a call of a function of many rows."""
     return isinstance(node, exp.AggFunc) or name_of_call(node) in AGGREGATES
 
 
 def duration_ms(node: exp.Expr, query: Query) -> int:
-    """The milliseconds of an INTERVAL; UsageError, with its place, for what is none of a fixed length."""
+    """Return the milliseconds of an INTERVAL; UsageError, with its place, for one without a fixed length."""
     if isinstance(node, exp.Interval) and isinstance(node.this, exp.Literal) and node.unit is not None:
         span = SPANS.get(str(node.unit.name).lower().removesuffix("s"))
         try:
@@ -129,7 +129,7 @@ def duration_ms(node: exp.Expr, query: Query) -> int:
 
 
 def _plain(tokens: list[Token]) -> list[Token]:
-    """Without TABLE before a name, which only says that one follows, and with the state of a snapshot as a call."""
+    """Drop TABLE before a name, which only says that one follows, and make the state of a snapshot a call."""
     found: list[Token] = []
     at = 0
     while at < len(tokens):

@@ -1,4 +1,4 @@
-"""What a job's query cannot have, in sentences."""
+"""Refuses what a job's query cannot have, in sentences."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _HANDLED: dict[type[exp.Expr], frozenset[str]] = {
     exp.Group: frozenset(("expressions",)),
     exp.Distinct: frozenset(("expressions",)),
 }
-"""Part of a query -> what of it becomes stages. All else is refused: nothing is read and ignored."""
+"""Part of a query -> the clauses of it that become stages. All others are refused: nothing is read and ignored."""
 _SAID = {
     "order": "ORDER BY has no end on a stream",
     "limit": "LIMIT is not possible on a stream",
@@ -35,7 +35,7 @@ _SAID = {
 
 
 def refuse_unhandled(tree: exp.Expr, query: Query) -> None:
-    """UsageError, with its place, for a clause that does not become part of a stage."""
+    """Raise UsageError, with its place, for a clause that does not become part of a stage."""
     for node in tree.walk():
         handled = _HANDLED.get(type(node))
         for clause, value in node.args.items() if handled is not None else ():
@@ -59,5 +59,5 @@ def refuse_window(relation: Relation, query: Query) -> None:
 
 
 def name_of_window(relation: Relation) -> str:
-    """What the windows of rows are, in words."""
+    """Return the windows of rows in words; "" if they have none."""
     return relation.window.describe() if relation.window is not None else ""

@@ -1,4 +1,4 @@
-"""Rows on their way through a query: a stage of the pipeline, and what its columns are called in the query."""
+"""Rows on their way through a query: a stage of the pipeline, and the names of its columns in the query."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Named:
     """A column of rows."""
 
     name: str
-    """What the query calls it."""
+    """Its name in the query."""
     column: str
-    """What the stage calls it."""
+    """Its name in the stage."""
     of: str | None = None
-    """What the query calls the rows that it came with; None: nothing."""
+    """The query's name for the rows that it came with; None: they have no name."""
     aside: bool = False
-    """Only by these rows it is found: another column is meant by its name alone (USING)."""
+    """True if it is found only together with ``of``: its name alone means another column (USING)."""
 
 
 @dataclass(frozen=True)
@@ -39,19 +39,18 @@ class Relation:
     columns: tuple[Named, ...]
     streaming: bool
     time: str | None = None
-    """What the stage calls the time of its rows; None: they have none."""
+    """The stage's column of the time of its rows; None: they have no time."""
     window: Window | Session | None = None
-    """The rows are to be grouped by these windows; their columns are known once they are."""
+    """The windows by which the rows are to be grouped; the columns of the windows are known once they are."""
     origin: str | None = None
-    """The mapping, view, CTE or sub-query that the rows, or the first of them, came with: no alias of it."""
+    """The name of the mapping, view, CTE or sub-query that the rows, or the first of them, came from: not its alias."""
     moments: tuple[str, ...] = ()
-    """What the stage calls the ends, then the starts, of the windows that its rows are results of: each may become their time."""
+    """The stage's columns of the ends, then the starts, of the windows whose results the rows are. Each may become their time."""
 
     def called(self, alias: exp.TableAlias | None, usual: str | None, query: Query) -> Relation:
-        """The same rows under an alias, which may name their columns anew; without one under their usual name, which is that of
-        their mapping, view or CTE.
+        """Return the rows under an alias, which may rename their columns, or under the name of their mapping, view or CTE.
 
-        UsageError, with its place, if it names another number of columns, or one twice.
+        UsageError, with its place, if the alias names another number of columns, or one twice.
         """
         of = (alias.name if alias is not None else None) or usual
         columns = tuple(replace(each, of=of, aside=False) for each in self.columns if not each.aside)
@@ -63,15 +62,15 @@ class Relation:
         return replace(self, columns=columns, origin=usual or of or self.origin)
 
     def timed_by(self, column: str) -> Relation:
-        """The same rows, whose time is the end or start of the windows that they are results of: they come in its order."""
+        """Return the rows with the end or start of their windows as their time: they come in its order."""
         return replace(self, stage=self.stage.with_timestamps(column), time=column)
 
     def names(self) -> list[str]:
-        """What the query calls its columns, in their order, those of its windows at the end."""
+        """Return the query's names of its columns, in their order, those of its windows at the end."""
         return [each.name for each in self.columns if not each.aside] + (list(WINDOW_COLUMNS) if self.window is not None else [])
 
     def find(self, column: exp.Column, query: Query) -> Named:
-        """What a column of the query is; UsageError, with its place, for one that there is not, or of which there are several."""
+        """Return the column that a name in the query means; UsageError, with its place, if there is none, or several."""
         found = [
             each
             for each in self.columns
@@ -87,21 +86,21 @@ class Relation:
         return found[0]
 
     def is_window_column(self, node: exp.Expr) -> bool:
-        """True for the start or end of the windows by which its rows are to be grouped."""
+        """Return True for the start or end of the windows by which the rows are to be grouped."""
         return self.window is not None and isinstance(node, exp.Column) and node.name in WINDOW_COLUMNS
 
 
 def spark_text(node: exp.Expr, relation: Relation, query: Query) -> str:
-    """An expression as Spark takes it, over the columns of the relation's stage.
+    """Return an expression as Spark takes it, over the columns of the relation's stage.
 
-    UsageError, with its place, for columns that there are not, and for what is not computed from one row.
+    UsageError, with its place, for unknown columns, and for an expression that is not computed from one row.
     """
     refuse_unless_of_a_row(node, query)
     return spark_sql(over_columns(node, relation, query))
 
 
 def over_columns(node: exp.Expr, relation: Relation, query: Query) -> exp.Expr:
-    """A copy of an expression with the names of the stage in the place of the query's."""
+    """Return a copy of an expression with the stage's names in the place of the query's."""
 
     def renamed(each: exp.Expr) -> exp.Expr:
         if isinstance(each, exp.Column) and not _is_parameter(each):
@@ -114,7 +113,7 @@ def over_columns(node: exp.Expr, relation: Relation, query: Query) -> exp.Expr:
 
 
 def with_fields(node: exp.Expr, relation: Relation) -> exp.Expr:
-    """A copy of an expression in which column.field, and rows.column.field, is a field of a column."""
+    """Return a copy of an expression in which column.field, and rows.column.field, is a field of a column."""
     rows = {each.of for each in relation.columns}
     columns = {each.name for each in relation.columns}
 
@@ -132,7 +131,7 @@ def with_fields(node: exp.Expr, relation: Relation) -> exp.Expr:
 
 
 def _is_parameter(column: exp.Column) -> bool:
-    """True for what a lambda gives a name to."""
+    """Return True for a parameter of a lambda."""
     lambdas: Iterator[exp.Lambda] = (each for each in _above(column) if isinstance(each, exp.Lambda))
     return any(column.name in [argument.name for argument in each.expressions] for each in lambdas)
 
@@ -144,7 +143,7 @@ def _above(node: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def refuse_unless_of_a_row(node: exp.Expr, query: Query) -> None:
-    """UsageError, with its place, for an expression that is not computed from one row alone."""
+    """Raise UsageError, with its place, for an expression that is not computed from one row alone."""
     for each in node.walk():
         said = None
         if isinstance(each, exp.Window):

@@ -1,4 +1,4 @@
-"""How large a query becomes in Spark, which writes out again what some expressions compare, and what WITH has given a name."""
+"""Bounds the size of a query in Spark, which repeats what some expressions compare, and what WITH has given a name."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pitstop.errors import UsageError
 from pitstop.sql.statements import Query
 
 MOST_PARTS = 100_000
-"""Names, values and what is done with them, of which a query may be made once all is written out: without what is repeated, as
-many words and signs as it may have are never so many."""
+"""The most parts (names, values, and what is done with them) of a query once all is written out. A query with the most words and
+signs that it may have reaches that only by repetition."""
 _TWICE = ("nullifzero", "right")
-"""Functions that Spark writes as others, which are given each argument twice."""
+"""Functions that Spark writes as others, which take each argument twice."""
 
 
 def refuse_repeated(tree: exp.Expr, query: Query) -> None:
-    """UsageError for a query of too many parts. Where one that is repeated stands in another one, they double with each level."""
+    """Raise UsageError for a query of too many parts. Repeated parts within one another double with each level."""
     sizes: dict[int, int] = {}
     named: dict[str, int] = {}
     for node in _inner_first(tree):
@@ -34,7 +34,7 @@ def refuse_repeated(tree: exp.Expr, query: Query) -> None:
 
 
 def _repeated(node: exp.Expr) -> dict[int, int]:
-    """How many times Spark has some of a node's parts, by their identity; all others once."""
+    """Return the number of times that Spark has a part of a node, by its identity, for parts that it has more than once."""
     if isinstance(node, exp.Case) and node.this is not None:
         return {id(node.this): len(node.args["ifs"])}
     if isinstance(node, (exp.Like, exp.ILike)) and isinstance(node.expression, (exp.Any, exp.All)):
@@ -48,7 +48,7 @@ def _repeated(node: exp.Expr) -> dict[int, int]:
 
 
 def _inner_first(tree: exp.Expr) -> Iterator[exp.Expr]:
-    """All nodes, each behind its own parts, and WITH before what it is for."""
+    """Yield all nodes, each behind its own parts, and WITH before the query that it belongs to."""
     pending = [(tree, False)]
     while pending:
         node, opened = pending.pop()

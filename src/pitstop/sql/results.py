@@ -1,4 +1,4 @@
-"""What a SELECT gives: a row for each row, for each group of rows, or each of them once."""
+"""The results of a SELECT: a row for each row, a row for each group of rows, or each row once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pitstop.sql.types import quoted
 
 
 def projected(node: exp.Select, relation: Relation, query: Query, last: bool) -> Relation:
-    """A row for each row. ``last``: they go straight into the sink. UsageError, with its place, for what cannot be selected."""
+    """Return a row for each row. ``last``: they go straight into the sink. UsageError, with its place, for a wrong selection."""
     result, time, kept = Projection(node, query, last), None, False
     moments: dict[str, str] = {}
     for each in unstarred(node.expressions, relation, query):
@@ -48,7 +48,7 @@ def projected(node: exp.Select, relation: Relation, query: Query, last: bool) ->
 
 
 def grouped(node: exp.Select, relation: Relation, query: Query, last: bool, name: Callable[[str], str], totals: bool) -> Relation:
-    """A row for each group; ``name`` gives the stage its name, from what it computes.
+    """Return a row for each group; ``name`` gives the stage its name, from what it computes.
 
     ``totals``: groups that have no end may be told anew with each row. UsageError, with its place, for those that may not.
     """
@@ -108,7 +108,7 @@ def _aggregate(stage: Stage, node: exp.Select, gathered: Aggregation, name: Call
 
 
 def distinct(relation: Relation, query: Query, name: Callable[[str], str]) -> Relation:
-    """Each of its rows once. UsageError, with its place, if that would have to remember them for ever."""
+    """Return each row once. UsageError, with its place, if that would have to remember them for ever."""
     refuse_window(relation, query)
     columns = [each.column for each in relation.columns]
     if relation.streaming and relation.time is None and relation.moments:

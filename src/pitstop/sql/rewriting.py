@@ -19,7 +19,7 @@ from pitstop.sql.types import quoted
 
 @dataclass(frozen=True)
 class Edit:
-    """The letters from ``start`` up to ``end``, which is no more among them, become another text."""
+    """A change of the letters from ``start`` up to, and without, ``end`` into another text."""
 
     start: int
     end: int
@@ -28,7 +28,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class Rewritten:
-    """A query's text for Spark, and where in the user's text its parts come from."""
+    """A query's text for Spark, with the places in the user's text that its parts come from."""
 
     query: Query
     text: str
@@ -36,12 +36,12 @@ class Rewritten:
     """In the order of their places."""
 
     def place(self, start: int, stop: int) -> Place:
-        """Where the letters from ``start`` to ``stop`` of Spark's text stand in the statements."""
+        """Return the place in the statements of the letters from ``start`` to ``stop`` of Spark's text."""
         begin, end = self._origin(start), self._origin(stop, last=True)
         return self.query.at_letter(begin, max(begin, end))
 
     def _origin(self, at: int, last: bool = False) -> int:
-        """The letter of the user's text that a letter of Spark's text comes from: of an edit the first, or the last one."""
+        """Return the letter of the user's text that a letter of Spark's text comes from: in an edit, its first or last one."""
         moved = 0
         for edit in self.edits:
             start = edit.start + moved
@@ -54,7 +54,7 @@ class Rewritten:
 
 
 def rewritten(query: Query, tables: Iterable[tuple[exp.Table, str, str]]) -> Rewritten:
-    """The query with other names of tables. ``tables``: (a table of its tree, what Spark calls it, what the query calls it).
+    """Return the query with other names of tables. ``tables``: (a table of its tree, Spark's name of it, the query's name of it).
 
     UsageError for a hint: what is in it nobody has checked.
     """
@@ -93,7 +93,7 @@ def _of_table(starts: list[int], table: exp.Table, view: str, title: str) -> Edi
 
 
 def _of_quotes(tokens: list[Token]) -> Iterable[Edit]:
-    """Names in quotes, which Spark ends by its own rules, and texts, in which a backslash has a meaning to Spark."""
+    """Yield edits of names in quotes, which Spark ends by its own rules, and of texts, in which Spark reads backslashes."""
     for token in tokens:
         if token.token_type is TokenType.IDENTIFIER:
             yield Edit(token.start, token.end + 1, quoted(token.text))
@@ -103,7 +103,7 @@ def _of_quotes(tokens: list[Token]) -> Iterable[Edit]:
 
 
 def _of_gaps(text: str, tokens: list[Token]) -> Iterable[Edit]:
-    """What stands between the tokens becomes blanks: Spark ends a comment where our check may not."""
+    """Yield edits that make blanks of all between the tokens: Spark may end a comment where our check does not."""
     begins = [0, *(token.end + 1 for token in tokens)]
     ends = [*(token.start for token in tokens), len(text)]
     for start, end in zip(begins, ends, strict=True):

@@ -1,4 +1,4 @@
-"""Texts of statements by their words and marks alone, whether right or wrong: where each ends, and which words there are."""
+"""Reads texts of statements, right or wrong, by their words and marks alone: the end of each statement, and all words."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _OF_QUERIES = (
 
 
 def is_complete(text: str) -> bool:
-    """Whether a text ends with the semicolon of its last statement, outside of quotes, comments and BEGIN ... END."""
+    """Return True if a text ends with the semicolon of a statement, outside of quotes, comments and BEGIN ... END."""
     last = None
     try:
         for token, ends in _tokens(text):
@@ -42,7 +42,7 @@ def is_complete(text: str) -> bool:
 
 
 def pieces(text: str) -> list[str]:
-    """Each statement of a text as it is written there, right or wrong; the whole text if not even its words can be told apart."""
+    """Return each statement of a text as it is written, right or wrong; the whole text if its words cannot be told apart."""
     found, begin = [], 0
     try:
         for token, ends in _tokens(text):
@@ -55,7 +55,7 @@ def pieces(text: str) -> list[str]:
 
 
 def from_first_word(text: str) -> str:
-    """A text without the comments before its first word; as it is if that is no word of ours."""
+    """Return a text without the comments before its first word; as it is if that is no word of ours."""
     try:
         token, _ = next(_tokens(text), (None, False))
     except UnexpectedCharacters:
@@ -64,7 +64,7 @@ def from_first_word(text: str) -> str:
 
 
 def _tokens(text: str) -> Iterator[tuple[Token, bool]]:
-    """(each word and mark, whether it is the semicolon of a statement)."""
+    """Yield (each word and mark, True if it is the semicolon of a statement)."""
     before, within = "", False
     for token in parser().lex(text, dont_ignore=False):
         if token.type == "_BEGIN" and before == "_AS":
@@ -76,6 +76,6 @@ def _tokens(text: str) -> Iterator[tuple[Token, bool]]:
 
 
 def keywords() -> list[str]:
-    """All words of the language, and those of queries that stand in most of them."""
+    """Return all words of the language, and the usual words of queries."""
     ours = {name for each in parser().terminals if (name := each.name.removeprefix("_")).isalpha() and name not in NAMES}
     return sorted(ours | set(_OF_QUERIES))

@@ -1,4 +1,4 @@
-"""What a statement says (jet.md §4.1)."""
+"""Statements as values (jet.md §4.1)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pitstop.sql.places import Place
 
 
 class Shown(StrEnum):
-    """What SHOW lists."""
+    """The things that SHOW lists."""
 
     JOBS = "JOBS"
-    """Those that have not ended."""
+    """The jobs that have not ended."""
     SNAPSHOTS = "SNAPSHOTS"
     MAPPINGS = "MAPPINGS"
     VIEWS = "VIEWS"
@@ -22,13 +22,13 @@ class Shown(StrEnum):
 
 @dataclass(frozen=True)
 class Show:
-    """The names of things."""
+    """List the names of things."""
 
     what: Shown
 
 
 class JobVerb(StrEnum):
-    """What ALTER JOB asks of a job."""
+    """The requests that ALTER JOB makes of a job."""
 
     SUSPEND = "SUSPEND"
     RESUME = "RESUME"
@@ -37,11 +37,11 @@ class JobVerb(StrEnum):
 
 @dataclass(frozen=True)
 class AlterJob:
-    """Change options of a suspended job, or ask something of a job, or both."""
+    """Change options of a suspended job, or make a request of a job, or both."""
 
     job: str
     options: AnyMapping[str, object] = field(default_factory=dict)
-    """As ``model.config`` reads them."""
+    """The options as ``model.config`` reads them."""
     verb: JobVerb | None = None
 
 
@@ -56,48 +56,48 @@ class DropJob:
 
 @dataclass(frozen=True)
 class Query:
-    """A SELECT, with where it stands in the text of the statements."""
+    """A SELECT, with its place in the text of the statements."""
 
     text: str
     place: Place
     bounded: bool = field(default=True, compare=False)
-    """False for one that was accepted once, by whichever release: it is read however large it is."""
+    """False for a query that this or an earlier release has accepted before: it is read, however large it is."""
 
     def at(self, line: int, column: int, found: str) -> Place:
-        """The place, in the text of the statements, of what is found at that line and column of the query."""
+        """Return the place, in the text of the statements, of ``found`` at that line and column of the query."""
         begin = column + (self.place.column - 1 if line == 1 else 0)
         row = self.place.line + line - 1
         return Place(row, max(1, begin), row, max(1, begin + max(0, len(found) - 1)))
 
     def at_letter(self, start: int, end: int) -> Place:
-        """The place, in the text of the statements, of the query's letters from ``start`` to ``end``."""
+        """Return the place, in the text of the statements, of the query's letters from ``start`` to ``end``."""
         before = self.text[:start]
         line, column = before.count("\n") + 1, start - (before.rfind("\n") + 1) + 1
         return self.at(line, column, self.text[start : end + 1].split("\n")[0])
 
 
 class Writing(StrEnum):
-    """How rows go into a mapping."""
+    """The way in which rows go into a mapping."""
 
     INSERT = "INSERT"
-    """Each is a new one."""
+    """Each row is a new one."""
     SINK = "SINK"
-    """One of a key that is there takes its place."""
+    """A row replaces the one that has its key, if there is one."""
 
 
 @dataclass(frozen=True)
 class Insert:
-    """Rows of a query into a mapping."""
+    """Write the rows of a query into a mapping."""
 
     writing: Writing
     mapping: str
     place: Place
-    """Of the mapping's name."""
+    """The place of the mapping's name."""
     columns: tuple[str, ...] | None
-    """Of the mapping, in the order of the query's; None: all of them."""
+    """Columns of the mapping, in the order of the query's; None: all of them."""
     query: Query
     text: str
-    """As it was written."""
+    """The statement as it was written."""
 
 
 @dataclass(frozen=True)
@@ -106,14 +106,14 @@ class CreateJob:
 
     name: str
     options: AnyMapping[str, object]
-    """As ``model.config`` reads them."""
+    """The options as ``model.config`` reads them."""
     body: tuple[Insert, ...]
     if_not_exists: bool = False
 
 
 @dataclass(frozen=True)
 class UpdateJob:
-    """Put a new version in the place of a job's; the old one goes on if it is refused or fails."""
+    """Replace the version of a job by a new one; the old one goes on if the new one is refused or fails."""
 
     job: str
     options: AnyMapping[str, object]
@@ -122,7 +122,7 @@ class UpdateJob:
 
 @dataclass(frozen=True)
 class CheckJob:
-    """What would become of a job's state in a new version; nothing is done."""
+    """Tell what would become of a job's state in a new version, and change nothing."""
 
     job: str
     options: AnyMapping[str, object]
@@ -131,14 +131,14 @@ class CheckJob:
 
 @dataclass(frozen=True)
 class ExplainJob:
-    """The stages of a job, and which keep state."""
+    """Tell the stages of a job, and which of them keep state."""
 
     job: str
 
 
 @dataclass(frozen=True)
 class DescribeJob:
-    """How a job is."""
+    """Describe the condition of a job."""
 
     job: str
 
@@ -174,7 +174,7 @@ class CreateView:
 
     view: View
     place: Place
-    """Of the query."""
+    """The place of the query."""
     or_replace: bool = False
     if_not_exists: bool = False
 

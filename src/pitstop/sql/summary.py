@@ -1,4 +1,4 @@
-"""What a statement does, in one line for the audit: its verb and its object, in the words of the language."""
+"""Sums up a statement in one line for the audit: its verb and its object, in the words of the language."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ from pitstop.sql.statements import (
 
 
 def summary(statement: Statement) -> str:
-    """``DROP JOB speeds WITH SNAPSHOT monday``. Values of options, conditions and rows are left out: they may be secret."""
+    """Return a line such as ``DROP JOB speeds WITH SNAPSHOT monday``, without options' values, conditions and rows: they may be
+    secret."""
     match statement:
         case AlterJob():
             options = " OPTIONS" if statement.options else ""

@@ -1,4 +1,4 @@
-"""INSERT INTO and SINK INTO: which columns of a mapping get what a query gives, and as which types."""
+"""INSERT INTO and SINK INTO: the columns of a mapping that get what a query gives, and their types."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pitstop.sql.types import quoted
 
 
 def written(insert: Insert, mapping: Mapping, relation: Relation) -> list[str]:
-    """Expressions of Spark that make the mapping's columns of a query's; UsageError, with its place, if they do not fit."""
+    """Return Spark's expressions that make the mapping's columns of a query's; UsageError, with its place, if they do not fit."""
     own = [each for each in relation.columns if not each.aside]
     types = {column.name: column.type for column in mapping.columns}
     targets = targets_of(insert, types) or [each.name for each in own]
@@ -25,7 +25,7 @@ def written(insert: Insert, mapping: Mapping, relation: Relation) -> list[str]:
 
 
 def targets_of(insert: Insert, types: dict[str, str]) -> list[str]:
-    """The columns that are written, in the order of the query's; empty: the mapping takes any.
+    """Return the columns that are written, in the order of the query's; empty: the mapping takes any.
 
     UsageError, with its place, for a column that there is not, that is named twice, or that may not be missing.
     """

@@ -29,14 +29,14 @@ SPARK_TYPES = {
     "BINARY": "binary",
     "VARBINARY": "binary",
 }
-"""What a statement may write -> what Spark calls it. Timestamps are moments, in UTC where they have no zone of their own."""
+"""Type in a statement -> Spark's name of it. Timestamps are moments, in UTC where they have no zone of their own."""
 DECIMALS = ("DECIMAL", "DEC", "NUMERIC")
 USUAL_DECIMAL = (38, 18)
 MOST_DIGITS = 38
 
 
 def plain_type(name: Word, numbers: Sequence[int], zoned: bool) -> str:
-    """A type without parts, as Spark calls it; UsageError, with its place, for one that there is not."""
+    """Return Spark's name of a type without parts; UsageError, with its place, for an unknown one."""
     said = name.text.upper()
     if said in DECIMALS and not zoned and len(numbers) <= len(USUAL_DECIMAL):
         digits, scale = numbers if len(numbers) == len(USUAL_DECIMAL) else (numbers[0], 0) if numbers else USUAL_DECIMAL
@@ -53,7 +53,7 @@ def plain_type(name: Word, numbers: Sequence[int], zoned: bool) -> str:
 
 
 def composed_type(name: Word, parts: Sequence[str | tuple[str, str]]) -> str:
-    """An array, a map or a struct of (name, type); UsageError, with its place, for what is none."""
+    """Return Spark's name of an array, a map or a struct of (name, type); UsageError, with its place, for anything else."""
     said, named = name.text.upper(), [part for part in parts if not isinstance(part, str)]
     plain = [part for part in parts if isinstance(part, str)]
     if said == "STRUCT" and not plain:
@@ -64,7 +64,7 @@ def composed_type(name: Word, parts: Sequence[str | tuple[str, str]]) -> str:
 
 
 def nested(spark: str) -> int:
-    """How many types with parts are within one another there."""
+    """Return the number of types with parts that are within one another in a type of Spark."""
     depth = most = 0
     for letter in re.sub("`[^`]*`", "", spark):
         depth += {"<": 1, ">": -1}.get(letter, 0)
@@ -73,10 +73,10 @@ def nested(spark: str) -> int:
 
 
 def shown_type(spark: str) -> str:
-    """A type of Spark as results tell it: in capital letters, but for the names of fields."""
+    """Return a type of Spark as results tell it: in capital letters, but for the names of fields."""
     return spark.upper() if "struct<" not in spark else exp.DataType.build(spark, dialect="spark").sql(dialect="spark")
 
 
 def quoted(column: str) -> str:
-    """A name as Spark's SQL takes it, whatever is in it."""
+    """Return a name as Spark's SQL takes it, with any letters in it."""
     return "`" + column.replace("`", "``") + "`"

@@ -20,7 +20,7 @@ _FORMS: dict[str, tuple[str, ...]] = {
     "hop": ("slide", "size"),
     "session": ("gap",),
 }
-"""Function -> what follows its rows and the column of their time."""
+"""Function -> the arguments behind its rows and the column of their time."""
 WINDOWS = frozenset(_FORMS)
 _MADE: dict[str, Callable[..., Window | Session]] = {
     "tumble": lambda size: windows.tumbling(size),
@@ -30,7 +30,7 @@ _MADE: dict[str, Callable[..., Window | Session]] = {
 
 
 def in_order(rows: Relation, call: exp.Expr, query: Query) -> Relation:
-    """Rows whose time is a column, behind which others may be late by so much. UsageError, with its place, for a wrong call."""
+    """Return rows whose time is a column, with the lag that IMPOSE_ORDER allows. UsageError, with its place, for a wrong call."""
     column, (lag,) = _read(rows, call, query)
     if rows.time is not None:
         raise wrong(call, query, "The order of these rows is imposed already")
@@ -44,7 +44,7 @@ def in_order(rows: Relation, call: exp.Expr, query: Query) -> Relation:
 
 
 def in_windows(rows: Relation, call: exp.Expr, query: Query) -> Relation:
-    """Rows to be grouped by the windows that TUMBLE, HOP or SESSION means. UsageError, with its place, for a wrong call."""
+    """Return rows that are to be grouped by windows of TUMBLE, HOP or SESSION. UsageError, with its place, for a wrong call."""
     column, spans = _read(rows, call, query)
     name = name_of_call(call).upper()
     if rows.time is None and column in rows.moments:
@@ -64,7 +64,7 @@ def in_windows(rows: Relation, call: exp.Expr, query: Query) -> Relation:
 
 
 def _read(rows: Relation, call: exp.Expr, query: Query) -> tuple[str, list[int]]:
-    """(the column of the time, milliseconds of what follows)."""
+    """Return (the column of the time, the arguments that follow it in milliseconds)."""
     name, given = name_of_call(call), call.expressions[1:]
     wanted = _FORMS[name]
     if len(given) != len(wanted) + 1 or name_of_call(given[0]) != "descriptor" or len(given[0].expressions) != 1:
