@@ -110,6 +110,7 @@ def test_a_variable_goes_another_stays_and_one_of_the_name_of_the_first_begins_e
     assert told(sinks[2], "k") == counts(2 * STEP, ROWS, 2 * STEP)
 
 
+@pytest.mark.long
 def test_what_a_release_before_has_saved_is_compared_by_its_state(harness):
     sink = Collected()
     run(harness, 0, Collected(), counter(["n"]))

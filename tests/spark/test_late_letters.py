@@ -146,6 +146,7 @@ class Breaking(Collected):
         super().write(rows, info)
 
 
+@pytest.mark.long
 def test_an_epoch_that_runs_again_gives_the_same_letters(spark, tmp_path):
     feed, hour, out, late = Feed(tmp_path / "rows"), int(time.time()) // 3600 * 3600, Collected(), Breaking()
     harness, built = Harness(spark, tmp_path), counted(feed.folder, out, late, keep=True)

@@ -42,6 +42,7 @@ def figures(job, stage):
     return {name: rows for name, rows in job.progress.stages.get(stage, {}).items() if name in wanted}
 
 
+@pytest.mark.long
 def test_rows_that_go_no_further_are_counted_by_reason_for_their_stage(spark, tmp_path, capsys):
     feed, now, p = Feed(tmp_path / "rows"), int(time.time()) // 60 * 60, ps.Pipeline()
     rows = feed.stage(p)

@@ -276,7 +276,7 @@ def test_one_flipped_byte_is_found_before_the_job_starts(following):
     data[len(data) // 2] ^= 1
     victim.unlink()
     victim.write_bytes(bytes(data))
-    with pytest.raises(SnapshotError, match="is corrupted: 1 of its files do not match"):
+    with pytest.raises(SnapshotError, match="is corrupted: 1 of its files does not match"):
         manifests.verify(folder, manifest, "job")
 
 

@@ -221,6 +221,7 @@ def test_a_checkpoint_of_an_older_release_goes_on_in_its_own_form(spark, tmp_pat
     assert len(versions.rows) == ALL
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "more", [pytest.param({}, marks=pytest.mark.long), {"high": ps.max("seq")}], ids=["same", "aggregate added"]
 )

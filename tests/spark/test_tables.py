@@ -149,6 +149,7 @@ def test_a_table_that_is_away_is_told_with_its_reading_until_it_is_read_again_al
     assert job.tables.away == ()
 
 
+@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_a_run_tells_of_a_table_that_goes_away_and_no_longer_once_it_is_back(spark, tmp_path):
     folder, sink = tmp_path / "dim", Collected()
