@@ -81,10 +81,10 @@ def own_operators(frame: DataFrame, inputs: list[DataFrame]) -> list[Operator | 
 def explodes(frame: DataFrame, given: DataFrame) -> bool:
     """Return True if a frame made from columns of another one has more, or fewer, rows: one of them is ``explode`` or similar."""
     below, node = analyzed(given), analyzed(frame)
-    while not (node.equals(below) or node.sameResult(below)):
+    while node is not None and not (node.equals(below) or node.sameResult(below)):
         if node.nodeName() == _EXPLODES:
             return True
-        node = next(iter(children(node)))
+        node = next(children(node), None)
     return False
 
 
