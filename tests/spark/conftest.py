@@ -16,3 +16,20 @@ def spark(tmp_path_factory):
     register(session)
     yield session
     session.stop()
+
+
+@pytest.fixture(autouse=True)
+def settings_of_one_test(request):
+    """Give the session that all tests share its settings back: a job sets the state store that it keeps its state in."""
+    if "spark" not in request.fixturenames:
+        yield
+        return
+    conf = request.getfixturevalue("spark").conf
+    before = conf.getAll
+    yield
+    after = conf.getAll
+    for name in after.keys() - before.keys():
+        conf.unset(name)
+    for name, value in before.items():
+        if after.get(name) != value:
+            conf.set(name, value)

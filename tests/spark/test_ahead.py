@@ -152,7 +152,7 @@ def test_without_a_bound_the_log_says_that_the_watermark_has_left_the_clock_behi
     job.stop()
     told = capsys.readouterr().out
     assert "the watermark is at 9999-12-31T" in told
-    assert "stage 'counts' has dropped 1 late rows in this run" in told
+    assert "stage 'counts' has dropped 1 late row in this run" in told
 
 
 def joined(folder, out, **options):
