@@ -77,7 +77,7 @@ story-page: $(WEB)
 classes: $(STAMP)
 	@JAVA_TOOL_OPTIONS= $(PY) -m pitstop.runner.archiving 2>/dev/null || echo "note: sessions of Spark start from no archive of its classes"
 
-test: lint classes
+test: $(STAMP) classes
 	@$(PY) -m pytest $(SPREAD) -m "not ($(LONG) or $(APART))"
 
 test-long: $(STAMP) classes

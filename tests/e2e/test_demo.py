@@ -27,6 +27,7 @@ def counts(text):
     return {name: int(count.replace(",", "")) for name, count in re.findall(r"^([a-z ]+?)  +([\d,]+)$", text, re.MULTILINE)}
 
 
+@pytest.mark.long
 def test_a_cluster_that_is_shut_down_ends_it_well_with_its_counts(stack, demo, capsys):
     from stack import wait_until
     from verify import emitted_alpha

@@ -62,6 +62,7 @@ def test_the_log_of_the_master_is_rotated_and_is_json_in_the_form_of_all_logs(en
         process.wait()
 
 
+@pytest.mark.long
 def test_a_worker_that_does_not_know_the_secret_joins_nothing(master, environment, tmp_path):
     _, url = master
     folders = {secret: DataFolder(tmp_path).member(name) for name, secret in (("friend", SECRET), ("stranger", "a guess"))}

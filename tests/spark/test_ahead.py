@@ -20,6 +20,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 YEAR_9999 = 253_402_300_000
 
 
+@pytest.mark.long
 def test_rows_too_far_ahead_are_dead_letters_and_move_no_watermark(spark, tmp_path, capsys):
     folder, now = tmp_path / "rows", int(time.time()) // 10 * 10
     folder.mkdir()
@@ -77,6 +78,7 @@ def test_a_time_in_milliseconds_that_is_read_as_seconds_is_left_out_though_nobod
     assert f"1 row is too far ahead of the clock for 'timestamps', up to +{iso(now * 1000)[2:7]}-" in told
 
 
+@pytest.mark.long
 def test_rows_that_are_left_out_of_a_job_without_state_are_counted_and_told_too(spark, tmp_path, capsys):
     folder, now = tmp_path / "rows", int(time.time())
     folder.mkdir()
@@ -111,6 +113,7 @@ def test_in_a_batch_no_row_can_be_late_so_only_who_asks_for_it_has_rows_left_out
     assert "2 rows are too far ahead of the clock" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_a_watermark_beyond_the_year_9999_is_told_as_it_is(spark, tmp_path, capsys):
     folder, p = tmp_path / "rows", ps.Pipeline()
     folder.mkdir()

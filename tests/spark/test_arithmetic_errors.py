@@ -158,6 +158,7 @@ def test_an_input_of_a_type_that_an_aggregate_does_not_take_is_refused(spark, ag
         compile_pipeline(spark, p, runs_already=True)  # an older release has accepted it
 
 
+@pytest.mark.long
 def test_inputs_of_all_other_types_are_taken(spark):
     p = ps.Pipeline()
     taken = {f"sum_{n}": ps.sum(v) for n, v in enumerate(["n", "d", "e", "f", "whole", "null", "interval '1' day"])}

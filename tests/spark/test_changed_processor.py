@@ -99,6 +99,7 @@ def run(harness, number, sink, processor):
     return harness.run(version(harness.data, sink, processor), until=number + 1)
 
 
+@pytest.mark.long
 def test_a_variable_goes_another_stays_and_one_of_the_name_of_the_first_begins_empty(harness):
     sinks = [Collected(), Collected(), Collected()]
     run(harness, 0, sinks[0], counter(["n", "k"]))

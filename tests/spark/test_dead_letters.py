@@ -32,6 +32,7 @@ def feed(folder, *rows):
         file.write("".join(f"{k},{n},{at}\n" for k, n, at in rows))
 
 
+@pytest.mark.long
 def test_rows_for_which_the_function_fails_are_dead_letters(spark, tmp_path, capsys):
     folder, out, letters, p = tmp_path / "rows", Collected(), Collected(), ps.Pipeline()
     folder.mkdir()

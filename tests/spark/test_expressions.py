@@ -16,6 +16,7 @@ def summed(rows):
     return timed.group_by("k").window(ps.tumbling("1 minute")).aggregate("sums", s=ps.sum("cast(k as bigint)"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("follow", "told"),
     [

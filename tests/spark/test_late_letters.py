@@ -169,6 +169,7 @@ def test_an_epoch_that_runs_again_gives_the_same_letters(spark, tmp_path):
     assert [json.loads(row["text"])["n"] for row in late.rows].count(1) == 3
 
 
+@pytest.mark.long
 def test_of_several_inputs_without_a_key_and_in_a_job_without_metrics(spark, tmp_path):
     left, right, hour, p = Feed(tmp_path / "left"), Feed(tmp_path / "right"), int(time.time()) // 3600 * 3600, ps.Pipeline()
     out, late = Collected(), Collected()

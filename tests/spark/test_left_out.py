@@ -79,6 +79,7 @@ def test_rows_that_go_no_further_are_counted_by_reason_for_their_stage(spark, tm
     assert "stage 'visits' has dropped 3 rows without event time in this run: their event time is null" in told
 
 
+@pytest.mark.long
 def test_a_left_join_keeps_left_rows_without_time_key_or_match(spark, tmp_path):
     left, right, now, p = Feed(tmp_path / "left"), Feed(tmp_path / "right"), int(time.time()), ps.Pipeline()
     pairs = Collected()
@@ -103,6 +104,7 @@ def test_a_left_join_keeps_left_rows_without_time_key_or_match(spark, tmp_path):
     assert figures(job, "pairs") == {"rows_in": left.rows + right.rows, "rows_out": 34, **left_out}
 
 
+@pytest.mark.long
 def test_an_inner_join_counts_rows_without_time_or_key_of_both_sides(spark, tmp_path):
     left, right, now, p = Feed(tmp_path / "left"), Feed(tmp_path / "right"), int(time.time()), ps.Pipeline()
     other = right.stage(p, "others").select("k", "n as m", "ts as seen")
@@ -117,6 +119,7 @@ def test_an_inner_join_counts_rows_without_time_or_key_of_both_sides(spark, tmp_
     assert job.progress.stages["pairs"]["state_rows"] == 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("columns", ["select", "with_columns"])
 def test_rows_that_a_column_makes_several_of_are_counted_where_it_does(spark, tmp_path, monkeypatch, columns):
     monkeypatch.setenv("PITSTOP_CHECK_ROWS", "1")

@@ -25,6 +25,7 @@ def put(folder, number):
     (folder / f"part {number}.json").write_text(json.dumps({"n": number}) + "\n")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("more", [None, "counts"], ids=["resumed", "rebuilt"])
 def test_its_files_are_read_once_under_either_path(spark, tmp_path, more):
     harness, first, second = FilesHarness(spark, tmp_path), Collected(), Collected()

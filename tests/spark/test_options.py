@@ -94,6 +94,7 @@ def each(rows):
     return Counter(seq * 7919 % KEYS for seq in range(rows))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once"])
 def test_a_job_that_is_started_again_goes_on_where_it_was(spark, tmp_path, guarantee):
     job = Job(spark, tmp_path, guarantee)
@@ -105,6 +106,7 @@ def test_a_job_that_is_started_again_goes_on_where_it_was(spark, tmp_path, guara
     assert (job.lineage, job.written, job.counts) == (before, counted(2 * STEP), each(2 * STEP))
 
 
+@pytest.mark.long
 def test_without_a_guarantee_a_job_that_is_started_again_begins_empty(spark, tmp_path):
     job = Job(spark, tmp_path, "none")
     add_rows(job.rows, FIRST)
@@ -117,6 +119,7 @@ def test_without_a_guarantee_a_job_that_is_started_again_begins_empty(spark, tmp
     assert job.counts == each(STEP) + each(2 * STEP)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("guarantee", "again"), [("at_least_once", 1), ("exactly_once", 0)])
 def test_an_epoch_cut_off_after_its_map_was_written_reaches_the_map_again_unless_exactly_once(spark, tmp_path, guarantee, again):
     job = Job(spark, tmp_path, guarantee)

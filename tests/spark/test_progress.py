@@ -18,6 +18,7 @@ pytestmark = pytest.mark.spark
 IDLE = "spark.sql.streaming.noDataProgressEventInterval"
 
 
+@pytest.mark.long
 def test_rows_that_come_after_an_idle_while_are_counted(spark, tmp_path):
     """Spark's word that nothing has happened bears the number of the epoch to come."""
     tail, harness = Tail(tmp_path, "cars"), Harness(spark, tmp_path)

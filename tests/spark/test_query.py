@@ -25,6 +25,7 @@ def test_a_worker_that_did_not_start_in_time_costs_time_and_no_attempt():
         assert "restartable" not in error.details
 
 
+@pytest.mark.long
 def test_a_function_that_fails_is_told_by_its_own_error_and_not_tried_again(spark, tmp_path):
     p = ps.Pipeline()
     stage = numbers(p, rows=2000, step=1000).group_by("key").map_stateful("own", lambda state, row: 1 / 0, "n bigint", "n bigint")

@@ -116,6 +116,7 @@ def test_changed_version_gives_every_window_once(following, window, change, part
         assert min(starts) >= sequence.START_MS + 60_000
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_a_rebuilt_checkpoint_tells_when_the_last_saved_epoch_ran(following):
     """Spark removes state whose time to live ended between the epoch before and this one; what ended earlier it never sees."""
@@ -318,6 +319,7 @@ def test_state_of_as_many_partitions_goes_on_in_its_own_files_beside_state_that_
         assert_all_once(first[name].rows + second[name].rows, window)
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_a_restore_that_fails_leaves_nothing_of_what_it_has_made(following, monkeypatch):
     harness, _ = following(TUMBLING)

@@ -238,6 +238,7 @@ def test_state_of_an_older_release_is_taken_over_by_a_restore(spark, tmp_path, m
     assert len(versions.rows) == ALL
 
 
+@pytest.mark.long
 def test_the_state_tells_when_each_key_had_its_last_row(spark, tmp_path):
     versions = Versions(spark, tmp_path)
     state = versions.saved(versions.run(CUT), tmp_path / "saved")

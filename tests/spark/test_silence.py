@@ -17,6 +17,7 @@ def tell(state, key, time):
     return (state.n,)
 
 
+@pytest.mark.long
 def test_windows_sessions_and_state_of_ingestion_time_end_by_the_clock_when_no_rows_come(spark, tmp_path):
     folder, p = tmp_path / "rows", ps.Pipeline()
     folder.mkdir()

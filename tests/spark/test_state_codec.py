@@ -54,6 +54,7 @@ def test_values_come_back_as_they_were(codec):
     assert codec.decode(codec.encode(dict.fromkeys(VALUES))) == dict.fromkeys(VALUES)
 
 
+@pytest.mark.long
 def test_spark_reads_what_python_wrote_and_python_what_spark_wrote(spark, codec):
     frame = spark.createDataFrame([(codec.encode(VALUES),)], "text string")
     parsed = frame.select(fields_of(frame["text"], struct_of(SCHEMA)).alias("state"))

@@ -91,6 +91,7 @@ def job(spark, tmp_path):
     return Tables(spark, tmp_path, joined(csv(tmp_path / "dim")))
 
 
+@pytest.mark.long
 def test_what_was_read_stays_however_its_files_change(job, tmp_path):
     frames = job.tables.at_start()
     write(tmp_path / "dim" / "a.csv", "1,second\n")
@@ -100,6 +101,7 @@ def test_what_was_read_stays_however_its_files_change(job, tmp_path):
     assert job.names(job.tables.read()) == ["second", "third"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["the folder is away", "its files are away", "a file is broken"])
 def test_a_run_that_cannot_read_a_table_goes_on_with_what_was_read_last(job, tmp_path, how):
     assert job.start() == ["first"]
@@ -122,6 +124,7 @@ def test_a_run_that_cannot_read_a_table_goes_on_with_what_was_read_last(job, tmp
     assert job.tables.due is None
 
 
+@pytest.mark.long
 def test_a_table_that_is_away_is_told_with_its_reading_until_it_is_read_again_also_by_a_later_run(job, tmp_path):
     before = time.time()
     job.start()
@@ -180,6 +183,7 @@ def test_a_table_that_was_never_read_is_an_error_that_names_stage_and_path_and_m
     assert f"Path does not exist: file:{tmp_path}/dim." in raised.value.message
 
 
+@pytest.mark.long
 def test_one_copy_of_each_table_is_kept_and_none_of_a_reading_that_failed(job, tmp_path):
     job.start()
     assert job.kept() == ["1"]
@@ -201,6 +205,7 @@ def test_one_copy_of_each_table_is_kept_and_none_of_a_reading_that_failed(job, t
     assert job.kept() == ["2"]
 
 
+@pytest.mark.long
 def test_an_epoch_that_is_done_again_is_joined_with_the_table_that_it_had_first(job, tmp_path):
     assert job.start() == ["first"]
     job.plan(0)
@@ -218,6 +223,7 @@ def test_an_epoch_that_is_done_again_is_joined_with_the_table_that_it_had_first(
     assert job.tables.due is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["a file is written again", "a file goes away", "a file comes", "files are being written"])
 def test_files_that_change_while_they_are_read_are_no_table(job, tmp_path, monkeypatch, how):
     job.start()
@@ -262,6 +268,7 @@ def test_between_the_removal_of_the_old_files_and_the_first_new_one_a_table_is_w
     assert job.start() == ["new"]
 
 
+@pytest.mark.long
 def test_columns_that_are_gone_or_of_another_type_are_no_table_and_more_are_left_out(spark, tmp_path):
     def put(query):
         spark.sql(query).coalesce(1).write.mode("overwrite").parquet(str(tmp_path / "dim"))
@@ -323,6 +330,7 @@ def joining(folder):
 """
 
 
+@pytest.mark.long
 def test_a_version_that_has_run_is_prepared_while_its_table_is_away(spark, tmp_path):
     folder, code = tmp_path / "dim", tmp_path / "joining.py"
     write(folder / "a.csv", "1,first\n")

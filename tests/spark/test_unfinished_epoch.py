@@ -203,6 +203,7 @@ class Updating(NoOtherRun):
         yield 5
 
 
+@pytest.mark.long
 def test_what_is_withdrawn_of_the_version_after_it_leaves_what_the_one_before_had_written(spark, tmp_path):
     """Its epochs, and the mark that it has them, are the older version's own: it goes on from them."""
 

@@ -66,6 +66,7 @@ def test_the_help_loads_none_of_the_big_libraries():
     assert out.splitlines()[-1] == "[]"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("arguments", [("map", "entries", "m"), ("--help",), ("-V",), ("list-jobs",)])
 def test_a_reader_that_goes_away_is_no_error(state, start, arguments):
     state.map_put("m", {f"key {i}": '"a value of some length"' for i in range(5000)})
@@ -78,6 +79,7 @@ def test_a_reader_that_goes_away_is_no_error(state, start, arguments):
     assert process.returncode in (0, 1)
 
 
+@pytest.mark.long
 def test_a_reader_that_has_seen_enough_ends_it_with_success(state, start):
     state.map_put("m", {f"key {i:05}": '"a value of some length"' for i in range(20_000)})
     process = start("map", "entries", "m")
@@ -101,6 +103,7 @@ def test_following_a_log_loses_no_line_and_ends_with_the_job(state, start):
     assert seen == [f"line {i}\n" for i in range(300)]
 
 
+@pytest.mark.long
 def test_following_a_log_goes_on_through_its_parts(state, start):
     running(state)
     writer = RotatingLog(state.log_of(JOB), Rotation(most_bytes=100, kept=1000))
@@ -116,6 +119,7 @@ def test_following_a_log_goes_on_through_its_parts(state, start):
     assert seen == [f"line {i}\n" for i in range(300)]
 
 
+@pytest.mark.long
 def test_following_goes_on_when_the_server_comes_back(state, environment, start):
     with serving(state, TOKEN) as url:
         running(state)
@@ -130,6 +134,7 @@ def test_following_goes_on_when_the_server_comes_back(state, environment, start)
         assert process.wait(30) == 0
 
 
+@pytest.mark.long
 def test_following_the_events_shows_each_also_those_made_while_the_server_is_away(state, start, monkeypatch):
     with serving(state, TOKEN) as url:
         running(state)
@@ -221,6 +226,7 @@ def on_terminal(environment, *arguments):
     return process.wait(30), shown.decode().replace("\r\n", "\n")
 
 
+@pytest.mark.long
 def test_a_terminal_shows_that_something_is_waited_for(state, environment, tmp_path):
     (tmp_path / "job.py").touch()
     code, shown = on_terminal(environment, "submit", str(tmp_path / "job.py"))
@@ -250,6 +256,7 @@ def test_completion_scripts_are_printed(start, shell):
     assert "_PITSTOP_COMPLETE=complete_" + shell in out
 
 
+@pytest.mark.long
 def test_bash_completes_commands_and_words(environment, start):
     script, _ = start("completion", "bash").communicate(timeout=30)
     ask = (

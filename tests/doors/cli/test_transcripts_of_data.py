@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from pitstop.service.api import SubmitRequest
 from tests.doors.doors import running
 
@@ -78,6 +80,7 @@ def test_an_entry_that_somebody_else_has_written_meanwhile_is_left_alone(cli):
     assert cli("map", "delete", "cars", "a", "--expect-version", 2)[0] == 0
 
 
+@pytest.mark.long
 def test_long_maps_and_journals_are_printed_whole(cli, state):
     state.map_put("m", {f"k{i:04}": str(i) for i in range(2345)})
     assert cli("map", "entries", "m")[1].count("\n") == 2345

@@ -46,6 +46,7 @@ async def asked_by_many(url, path, count, meanwhile):
         return [(answer.status_code, answer.json()) for answer in await asyncio.gather(*many)]
 
 
+@pytest.mark.long
 def test_many_wait_without_threads_while_others_are_served(state, url, waiting):
     job, threads = brought_to(state, JobState.STARTING, "slow"), [threading.active_count()]
 

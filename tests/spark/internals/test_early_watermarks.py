@@ -32,6 +32,7 @@ def test_it_is_set_up_once_a_session(spark):
     assert names.count("EarlyWatermarks") == 1
 
 
+@pytest.mark.long
 def test_windows_before_1970_close_when_the_watermark_has_passed_them(spark, windows):
     query, add = windows
     add(row(1, "1960-01-01T12:00:10Z"))

@@ -55,6 +55,7 @@ def test_other_operators_are_neither_joins_nor_users_processors(spark, folder_st
     assert not any(joins_streams(name) or has_variables(name) for name in names.values()), f"Spark calls distinct rows {names}"
 
 
+@pytest.mark.long
 def test_variables_of_a_users_processor_are_told_by_name(spark, folder_stream, tmp_path):
     counted = rows(folder_stream).groupBy("key").transformWithState(counter(), "key bigint, n bigint", "append", "none")
     folder = run(counted, tmp_path)
@@ -64,6 +65,7 @@ def test_variables_of_a_users_processor_are_told_by_name(spark, folder_stream, t
     assert variables(told) == ["seen"], f"Spark tells the variables otherwise: {told}"
 
 
+@pytest.mark.long
 def test_state_of_a_pandas_function_is_in_the_field_that_we_read(spark, folder_stream, tmp_path):
     def keep(key, frames, state):
         state.update(("kept",))

@@ -59,6 +59,7 @@ class NumbersSource(DataSource):
         return prefetching(NumbersReader())
 
 
+@pytest.mark.long
 def test_the_rows_of_a_small_epoch_come_with_its_plan_and_those_of_a_large_one_from_its_tasks(spark, tmp_path):
     spark.dataSource.register(NumbersSource)
     epochs = {}

@@ -88,6 +88,7 @@ def test_two_jobs_of_a_session_look_whenever_a_window_of_either_may_have_ended(s
     assert spark.conf.get("spark.pitstop.slide.frames@of two slides") == "30000"
 
 
+@pytest.mark.long
 def test_windows_are_looked_at_only_when_one_may_have_ended(started):
     start, add, found = started
     query = start()
@@ -100,6 +101,7 @@ def test_windows_are_looked_at_only_when_one_may_have_ended(started):
     assert fed(query, add, 20, 70) == RESTING
 
 
+@pytest.mark.long
 def test_a_new_run_looks_at_all_windows_first(started):
     start, add, _ = started
     query = start()

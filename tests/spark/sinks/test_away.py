@@ -36,6 +36,7 @@ class Target:
         path.write_text(json.dumps(taken))
 
 
+@pytest.mark.long
 def test_a_job_whose_sink_is_away_is_tried_again_and_each_row_is_there_once(spark, tmp_path):
     target = Target(tmp_path / "target")
     target.folder.mkdir()

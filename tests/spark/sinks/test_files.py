@@ -43,6 +43,7 @@ def written(spark, folder):
     return sorted(row.n for row in spark.read.json(str(folder / "out")).collect())
 
 
+@pytest.mark.long
 def test_a_run_that_loses_the_job_between_the_look_and_the_commit_writes_nothing(spark, sink, tmp_path):
     node, frame, run = sink
     with pytest.raises(FencedError):

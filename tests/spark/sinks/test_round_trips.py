@@ -141,6 +141,7 @@ def differences(before, after):
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("form", "more"),
     [("csv", {}), ("csv", {"header": True}), ("json", {}), ("parquet", {})],
@@ -191,6 +192,7 @@ def test_types_that_python_has_not_come_back_too(spark, tmp_path, form):
     assert not differences(shown(frame), shown(read(spark, ps.sources.files(tmp_path, form, schema))))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("multiline", [False, True], ids=["lines", "records"])
 def test_csv_tail_reads_what_the_sink_has_written(spark, tmp_path, multiline):
     columns = FLAT | (LINES if multiline else {})
@@ -317,6 +319,7 @@ def test_values_of_every_type_name_folders_and_come_back(spark, tmp_path):
     assert not differences(shown(frame), shown(read(spark, ps.sources.files(tmp_path, "parquet", schema))))
 
 
+@pytest.mark.long
 def test_texts_of_any_length_and_content_are_in_a_folder_or_aside(spark, tmp_path):
     texts = st.text(LETTERS | st.sampled_from("\0\n:/=*"), max_size=4) | st.tuples(LETTERS, st.integers(60, 300)).map(
         lambda drawn: drawn[0] * drawn[1]

@@ -50,6 +50,7 @@ def test_an_epoch_whose_folder_is_away_when_it_is_replayed_waits_for_it_and_lose
     assert sorted(row.n for row in collected.rows) == list(range(rows))
 
 
+@pytest.mark.long
 def test_an_answer_that_would_fill_the_memory_costs_an_attempt(spark, tmp_path):
     p = ps.Pipeline()
     with serving(packed(bytes(MOST_BYTES + 1))) as url:

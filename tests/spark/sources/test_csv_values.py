@@ -14,6 +14,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 FIELDS = ['say "hi"', '"', "a,b", "back\\slash", '\\"', "two\nlines", "crlf\r\nend", "Zoë", " padded ", "'", '""']
 
 
+@pytest.mark.long
 def test_fields_in_quotes_come_as_they_were_written(spark, tmp_path):
     folder, sink, bad, p = tmp_path / "rows", Collected(), Collected(), ps.Pipeline()
     folder.mkdir()

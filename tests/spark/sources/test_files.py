@@ -93,6 +93,7 @@ def test_a_json_row_is_bad_if_a_part_of_it_is_however_deep(spark, tmp_path):
     assert by_text(found) == by_text([(1, [1, None], {"k": 1}), (None, None, None), (None, None, None)])
 
 
+@pytest.mark.long
 def test_rows_of_a_table_that_do_not_parse_are_told_once(spark, tmp_path, capsys):
     for name in ("table", "in"):
         (tmp_path / name).mkdir()

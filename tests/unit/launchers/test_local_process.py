@@ -51,6 +51,7 @@ def test_a_start_has_failed_once_its_process_ended_and_that_of_no_other_run(laun
     assert {(line["job"], line["run"]) for line in lines} == {("id-1", 1)}
 
 
+@pytest.mark.long
 def test_a_later_start_of_the_job_is_what_counts(launcher, tmp_path):
     launcher.start(spec(1))
     wait_until(lambda: launcher.start_failed("id-1", 1))
