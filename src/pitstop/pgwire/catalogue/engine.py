@@ -71,24 +71,24 @@ class Engine:
     def answer(self, query: str, values: list[Any]) -> list[tuple[Any, ...]]:
         """Return the rows of a query of SQLite. PgError if the query cannot be answered, or is not allowed."""
         self._until, self._failure = time.monotonic() + self._bounds.seconds, None
-        found: list[tuple[Any, ...]] = []
+        rows: list[tuple[Any, ...]] = []
         size = 0
         try:
             for row in self._connection.execute(query, values):
-                found.append(row)
+                rows.append(row)
                 size += sum(len(value) if isinstance(value, (str, bytes)) else 8 for value in row)
-                if len(found) > self._bounds.rows or size > self._bounds.bytes:
+                if len(rows) > self._bounds.rows or size > self._bounds.bytes:
                     raise PgError(TOO_MUCH, f"The catalogue answers with {self._bounds.rows:,} rows at most")
         except (sqlite3.Error, sqlite3.Warning, MemoryError, OverflowError, ValueError) as error:
-            raise self._told(error) from None
-        return found
+            raise self._as_pg_error(error) from None
+        return rows
 
     def end(self) -> None:
         """End the query that another thread is computing."""
         self._until = 0.0
         self._connection.interrupt()
 
-    def _told(self, error: Exception) -> PgError:
+    def _as_pg_error(self, error: Exception) -> PgError:
         if isinstance(self._failure, PgError):
             return self._failure
         if time.monotonic() >= self._until:
@@ -145,9 +145,9 @@ def _empty() -> sqlite3.Connection:
     return sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None, cached_statements=0)
 
 
-def _fill(connection: sqlite3.Connection, found: Rows) -> None:
+def _fill(connection: sqlite3.Connection, tables: Rows) -> None:
     connection.execute("BEGIN")
-    for table, each in found:
+    for table, each in tables:
         names = list(table.columns)
         places = ", ".join("?" * len(names))
         connection.executemany(

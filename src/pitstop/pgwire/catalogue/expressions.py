@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pg_mimic import PgError
 from sqlglot import exp
 
+from pitstop.pgwire.catalogue.casts import alike, array_of, as_text, cast, literal, type_named
 from pitstop.pgwire.catalogue.engine import INTEGERS, UNKNOWN_FUNCTION
 from pitstop.pgwire.catalogue.functions import EXPANDED, TYPES
 from pitstop.pgwire.catalogue.scopes import UNKNOWN, Columns, Scope, Written, name_of, refused
@@ -57,13 +58,6 @@ _CALLED: dict[type[exp.Expr], str] = {
 _AGGREGATES: dict[type[exp.Expr], str] = {exp.Max: "max", exp.Min: "min", exp.Sum: "sum", exp.Avg: "avg"}
 _OF_PARAMETERS = {16: "boolean", 20: "bigint", 21: "smallint", 23: "integer", 26: "oid"}
 _WORDS = {"user": "current_user", "current_role": "current_user"}
-REGISTERED = ("regclass", "regtype", "regproc", "regprocedure", "regnamespace", "regrole", "regoper", "regoperator", "regconfig")
-_TEXTS = {"text": "text", "varchar": "character varying", "char": "text", "bpchar": "text", "name": "name"}
-_NUMBERS = {"int": "integer", "int4": "integer", "bigint": "bigint", "int8": "bigint", "smallint": "smallint"}
-_NUMBERS |= {"int2": "smallint"}
-_NUMBERS |= {"oid": "oid", "xid": "xid", "integer": "integer", "uint": "oid"}
-_FRACTIONS = {"double": "double precision", "float": "double precision", "real": "real", "decimal": "numeric"}
-_FRACTIONS |= {"numeric": "numeric"}
 
 
 class Expressions:
@@ -94,7 +88,7 @@ class Expressions:
 
     def text(self, node: exp.Expr, scope: Scope) -> str:
         """Write an expression as a text."""
-        return self._as_text(self.write(node, scope)).sql
+        return as_text(self.write(node, scope)).sql
 
     def _column(self, node: exp.Column, scope: Scope) -> Written:
         name, table = name_of(node.this), name_of(node.args.get("table"))
@@ -135,12 +129,12 @@ class Expressions:
     def _anonymous(self, node: exp.Anonymous, scope: Scope) -> Written:
         return self._call(str(node.this).lower(), node.expressions, scope)
 
-    def _call(self, name: str, given: list[exp.Expr], scope: Scope) -> Written:
+    def _call(self, name: str, arguments: list[exp.Expr], scope: Scope) -> Written:
         if name in ("to_char", "date_part") or name not in TYPES:
             raise PgError(UNKNOWN_FUNCTION, f"The catalogue has no function {name[:100]}")
-        values = [self.write(each, scope) for each in given]
+        values = [self.write(each, scope) for each in arguments]
         if name in ("length", "concat", "lower", "upper", "quote_ident", "quote_literal"):
-            values = [self._as_text(each) for each in values]
+            values = [as_text(each) for each in values]
         return Written(f"{name}({', '.join(each.sql for each in values)})", TYPES[name])
 
     def _comparison(self, node: exp.Expr, scope: Scope) -> Written:
@@ -153,7 +147,7 @@ class Expressions:
             if sign != "=":
                 raise refused(other)
             return Written(self._within(node.this, other.this, scope), "boolean")
-        left, right = self._alike(self.write(node.this, scope), self.write(other, scope))
+        left, right = alike(self.write(node.this, scope), self.write(other, scope))
         return Written(f"({left.sql} {sign} {right.sql})", "boolean")
 
     def _within(self, value: exp.Expr, many: exp.Expr, scope: Scope) -> str:
@@ -162,16 +156,6 @@ class Expressions:
         if isinstance(inner, exp.Query):
             return f"({self.write(value, scope).sql} IN ({self._subquery(inner, scope)[0]}))"
         return f"in_array({self.text(value, scope)}, {self.write(inner, scope).sql})"
-
-    @staticmethod
-    def _alike(left: Written, right: Written) -> tuple[Written, Written]:
-        """Make the types of two compared expressions alike: a quoted oid becomes a number if the other side is one."""
-        for one, other in ((left, right), (right, left)):
-            if other.type in INTEGERS and one.type == UNKNOWN and one.sql.startswith("'"):
-                into = f"bool_in({one.sql})" if other.type == "boolean" else f"CAST({one.sql} AS INTEGER)"
-                changed = Written(into, other.type)
-                return (changed, right) if one is left else (left, changed)
-        return left, right
 
     def _logic(self, node: exp.Expr, scope: Scope) -> Written:
         # A chain of hundreds leans to one side.
@@ -197,7 +181,7 @@ class Expressions:
             return Written(f"({left.sql} IN ({self._subquery(query.unnest(), scope)[0]}))", "boolean")
         if node.args.get("unnest") or node.args.get("field"):
             raise refused(node)
-        values = [self._alike(left, self.write(each, scope))[1].sql for each in node.expressions]
+        values = [alike(left, self.write(each, scope))[1].sql for each in node.expressions]
         return Written(f"({left.sql} IN ({', '.join(values)}))", "boolean")
 
     def _between(self, node: exp.Between, scope: Scope) -> Written:
@@ -217,10 +201,10 @@ class Expressions:
     def _operator(self, node: exp.Operator, scope: Scope) -> Written:
         sign = str(node.args.get("operator", "")).split(".")[-1]
         if sign.lstrip("!") in ("~", "~*"):
-            found = self._regexp(node.this, node.expression, sign.endswith("*"), scope)
-            return Written(f"(NOT {found.sql})", "boolean") if sign.startswith("!") else found
+            matches = self._regexp(node.this, node.expression, sign.endswith("*"), scope)
+            return Written(f"(NOT {matches.sql})", "boolean") if sign.startswith("!") else matches
         if sign in ("=", "<>", "<", ">", "<=", ">="):
-            left, right = self._alike(self.write(node.this, scope), self.write(node.expression, scope))
+            left, right = alike(self.write(node.this, scope), self.write(node.expression, scope))
             return Written(f"({left.sql} {sign} {right.sql})", "boolean")
         raise refused(node)
 
@@ -256,7 +240,7 @@ class Expressions:
         for each in node.args.get("ifs") or []:
             condition = self.write(each.this, scope)
             if subject is not None:
-                condition = self._alike(subject, condition)[1]
+                condition = alike(subject, condition)[1]
             value = self.write(each.args["true"], scope)
             parts.append(f"WHEN {condition.sql} THEN {value.sql}")
             kinds.append(value.type)
@@ -273,7 +257,7 @@ class Expressions:
         return Written(f"coalesce({', '.join(each.sql for each in values)})" if len(values) > 1 else values[0].sql, kind)
 
     def _nullif(self, node: exp.Nullif, scope: Scope) -> Written:
-        left, right = self._alike(self.write(node.this, scope), self.write(node.expression, scope))
+        left, right = alike(self.write(node.this, scope), self.write(node.expression, scope))
         return Written(f"nullif({left.sql}, {right.sql})", left.type)
 
     def _substring(self, node: exp.Substring, scope: Scope) -> Written:
@@ -308,7 +292,7 @@ class Expressions:
             return Written(f"group_concat({distinct}{self.text(inner, scope)}{separator})", "text")
         value = self.write(inner, scope)
         if isinstance(node, exp.ArrayAgg):
-            return Written(f"json_group_array({distinct}{value.sql})", _array_of(value.type))
+            return Written(f"json_group_array({distinct}{value.sql})", array_of(value.type))
         name = _AGGREGATES[type(node)]
         if node.expressions:
             raise refused(node)
@@ -318,8 +302,8 @@ class Expressions:
     def _filter(self, node: exp.Filter, scope: Scope) -> Written:
         if not isinstance(node.this, exp.AggFunc):
             raise refused(node)
-        found = self.write(node.this, scope)
-        return Written(f"{found.sql} FILTER (WHERE {self.write(node.expression.this, scope).sql})", found.type)
+        value = self.write(node.this, scope)
+        return Written(f"{value.sql} FILTER (WHERE {self.write(node.expression.this, scope).sql})", value.type)
 
     def _window(self, node: exp.Window, scope: Scope) -> Written:
         of_rows = isinstance(node.this, exp.RowNumber)
@@ -339,10 +323,10 @@ class Expressions:
         if len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Query):
             sql, columns = self._subquery(node.expressions[0].unnest(), scope)
             name, kind = next(iter(columns.items()))
-            return Written(f'(SELECT json_group_array("{name.replace(chr(34), chr(34) * 2)}") FROM ({sql}))', _array_of(kind))
+            return Written(f'(SELECT json_group_array("{name.replace(chr(34), chr(34) * 2)}") FROM ({sql}))', array_of(kind))
         values = [self.write(each, scope) for each in node.expressions]
         kind = next((each.type for each in values if each.type != UNKNOWN), "text")
-        return Written(f"array_made({', '.join(each.sql for each in values)})", _array_of(kind))
+        return Written(f"array_made({', '.join(each.sql for each in values)})", array_of(kind))
 
     def _bracket(self, node: exp.Bracket, scope: Scope) -> Written:
         array = self.write(node.this, scope)
@@ -367,37 +351,7 @@ class Expressions:
         return Written(literal(str(node.this)))
 
     def _cast(self, node: exp.Cast, scope: Scope) -> Written:
-        inner, wanted = self.write(node.this, scope), type_named(node.args["to"])
-        return self._into(inner, wanted)
-
-    def _into(self, inner: Written, wanted: str) -> Written:
-        if wanted in REGISTERED:
-            if inner.type in ("oid", *REGISTERED, *_NUMBERS.values()):
-                return Written(inner.sql, wanted)
-            return inner if inner.type == wanted else Written(f"reg_in('{wanted}', {inner.sql})", wanted)
-        if wanted in _NUMBERS.values():
-            return Written(f"CAST({inner.sql} AS INTEGER)", wanted)
-        if wanted in _FRACTIONS.values():
-            return Written(f"CAST({inner.sql} AS REAL)", wanted)
-        if wanted == "boolean":
-            return Written(f"bool_in({inner.sql})", wanted)
-        if wanted.endswith(("[]", "vector")):
-            return Written(f"array_in({inner.sql})", wanted)
-        if wanted == '"char"':
-            return Written(f"substr({self._as_text(inner).sql}, 1, 1)", wanted)
-        return Written(self._as_text(inner).sql, wanted)
-
-    @staticmethod
-    def _as_text(value: Written) -> Written:
-        if value.type == "boolean":
-            return Written(f"(CASE {value.sql} WHEN 1 THEN 'true' WHEN 0 THEN 'false' END)", "text")
-        if value.type in REGISTERED:
-            return Written(f"reg_out('{value.type}', {value.sql})", "text")
-        if value.type.endswith("[]"):
-            return Written(f"array_out({value.sql})", "text")
-        if value.type in (UNKNOWN, "text", "name"):
-            return value
-        return Written(f"CAST({value.sql} AS TEXT)", "text")
+        return cast(self.write(node.this, scope), type_named(node.args["to"]))
 
 
 _WRITERS: dict[type[exp.Expr], Callable[..., Written]] = {
@@ -450,40 +404,3 @@ _WRITERS: dict[type[exp.Expr], Callable[..., Written]] = {
     exp.RawString: Expressions._text_of_postgres,
     exp.Cast: Expressions._cast,
 }
-
-
-def literal(text: str) -> str:
-    """Return a text as a literal of SQLite. PgError if it has a NUL, at which SQLite would cut it."""
-    if "\0" in text:
-        raise PgError("22021", "invalid byte sequence: a text has no NUL")
-    return "'" + text.replace("'", "''") + "'"
-
-
-def type_named(node: exp.Expr) -> str:
-    """Return the type that a cast leads to. PgError if there is none of that name here."""
-    if isinstance(node, exp.ObjectIdentifier):
-        name = str(node.this).lower()
-    elif isinstance(node, exp.DataType):
-        if node.this == exp.DataType.Type.ARRAY and node.expressions:
-            return _array_of(type_named(node.expressions[0]))
-        kind = node.args.get("kind") if node.this == exp.DataType.Type.USERDEFINED else None
-        kind = kind.expression if isinstance(kind, exp.Dot) else kind
-        name = name_of(kind) if isinstance(kind, (exp.Identifier, str)) else str(node.this.value if kind is None else "").lower()
-        if isinstance(kind, exp.Identifier) and kind.args.get("quoted") and name == "char":
-            return '"char"'
-    else:
-        raise refused(node)
-    if name.endswith("[]"):
-        return _array_of(name[:-2])
-    found = _TEXTS.get(name) or _NUMBERS.get(name) or _FRACTIONS.get(name) or ("boolean" if name in ("boolean", "bool") else None)
-    if found is not None:
-        return found
-    if name in REGISTERED or name in ("int2vector", "oidvector"):
-        return name
-    if name.startswith(("timestamp", "date", "time", "interval", "json", "uuid")):
-        return "text"
-    raise PgError("42704", f'The catalogue has no casts to the type "{name[:100]}"')
-
-
-def _array_of(kind: str) -> str:
-    return ("text" if kind == UNKNOWN else kind) + "[]"

@@ -169,11 +169,11 @@ class _Registered:
             return int(text)
         bare = text.removeprefix("pg_catalog.").removeprefix("public.")
         plain = bare[1:-1].replace('""', '"') if bare.startswith('"') and bare.endswith('"') and len(bare) > 1 else bare.lower()
-        found = self._oids.get(kind, {}).get(plain)
-        if found is None and not missing:
+        oid = self._oids.get(kind, {}).get(plain)
+        if oid is None and not missing:
             code = UNKNOWN_TABLE if kind == "regclass" else "42704"
             raise PgError(code, f'{_CALLED.get(kind, "object")} "{text[:200]}" does not exist')
-        return found
+        return oid
 
     def name(self, kind: str, oid: Any) -> str | None:
         if oid is None:
@@ -196,8 +196,8 @@ def format_type(oid: Any, modifier: Any = None) -> str | None:
     """Return the name of a type in SQL."""
     if oid is None:
         return None
-    found = types().get(int(oid))
-    return found.name if found is not None else "-" if oid == 0 else "???"
+    type_ = types().get(int(oid))
+    return type_.name if type_ is not None else "-" if oid == 0 else "???"
 
 
 def array_literal(values: list[Any]) -> str:
@@ -217,8 +217,8 @@ def _array(text: Any) -> list[Any]:
     """Read an array from our own JSON, or from PostgreSQL's {...}."""
     written = _text(text).strip()
     if written.startswith("["):
-        found = json.loads(written)
-        return found if isinstance(found, list) else []
+        values = json.loads(written)
+        return values if isinstance(values, list) else []
     if not (written.startswith("{") and written.endswith("}")):
         raise PgError(WRONG_VALUE, "malformed array literal: it begins with { and ends with }")
     values: list[Any] = []
@@ -274,11 +274,11 @@ def _matches(text: Any, pattern: Any, ignore_case: Any = 0) -> bool:
 
 
 def _like(text: Any, pattern: Any, escape: Any, ignore_case: Any = 0) -> bool:
-    written, wanted = _text(text), _text(pattern)
+    letters, form = _text(text), _text(pattern)
     if ignore_case:
-        written, wanted = written.lower(), wanted.lower()
+        letters, form = letters.lower(), form.lower()
     try:
-        return patterns.like(wanted, written, _text(escape))
+        return patterns.like(form, letters, _text(escape))
     except patterns.PatternError as error:
         raise PgError(WRONG_PATTERN, str(error)) from None
 

@@ -64,24 +64,24 @@ def matches(pattern: str, text: str, ignore_case: bool = False) -> bool:
 
 def like(pattern: str, text: str, escape: str = "\\") -> bool:
     """True if a text is LIKE a pattern, as in PostgreSQL."""
-    wanted: list[str | None] = []
+    parts: list[str | None] = []
     at = 0
     while at < len(pattern):
         letter = pattern[at]
         if letter == escape and escape and at + 1 < len(pattern):
             at += 1
-            wanted.append("=" + pattern[at])
+            parts.append("=" + pattern[at])
         elif letter == "%":
-            wanted.append(None)
+            parts.append(None)
         else:
-            wanted.append("_" if letter == "_" else "=" + letter)
+            parts.append("_" if letter == "_" else "=" + letter)
         at += 1
-    if len(wanted) > MOST_TEXT or len(text) > MOST_TEXT:
+    if len(parts) > MOST_TEXT or len(text) > MOST_TEXT:
         raise PatternError(f"A text that is matched has at most {MOST_TEXT:,} letters")
     place = here = 0
     star = mark = -1
     while here < len(text):
-        part = wanted[place] if place < len(wanted) else ""
+        part = parts[place] if place < len(parts) else ""
         if part is None:
             star, mark = place, here
             place += 1
@@ -92,7 +92,7 @@ def like(pattern: str, text: str, escape: str = "\\") -> bool:
             place, here = star + 1, mark
         else:
             return False
-    return all(part is None for part in wanted[place:])
+    return all(part is None for part in parts[place:])
 
 
 _Step = Test | str | tuple[int, int]

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 from pg_mimic import PgError, Portal, ResultColumn, Statement
 from pg_mimic import types as wire
 
+from pitstop.pgwire.catalogue.casts import REGISTERED
 from pitstop.pgwire.catalogue.engine import INTEGERS, Bounds, Engine
-from pitstop.pgwire.catalogue.expressions import REGISTERED
 from pitstop.pgwire.catalogue.functions import PLAIN, array_literal, functions
 from pitstop.pgwire.catalogue.tables import World
 from pitstop.pgwire.catalogue.writing import Rewritten
