@@ -217,8 +217,8 @@ def _array(text: Any) -> list[Any]:
     """Read an array from our own JSON, or from PostgreSQL's {...}."""
     written = _text(text).strip()
     if written.startswith("["):
-        values = json.loads(written)
-        return values if isinstance(values, list) else []
+        array = json.loads(written)
+        return array if isinstance(array, list) else []
     if not (written.startswith("{") and written.endswith("}")):
         raise PgError(WRONG_VALUE, "malformed array literal: it begins with { and ends with }")
     values: list[Any] = []
