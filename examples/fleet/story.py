@@ -56,7 +56,7 @@ class InSql:
 
     @classmethod
     def first(cls, client: Client, stack: Stack) -> JobHandle:
-        where = dict(zip(("alpha_dir", "beta_url", "archive"), stack.job_arguments, strict=True))
+        where: dict[str, str] = dict(zip(("alpha_dir", "beta_url", "archive"), stack.job_arguments, strict=True))
         client.sql(Template((HERE / "ingest.sql").read_text()).substitute(where))
         client.sql(f'CREATE JOB "ingest-v1" AS BEGIN {cls._INTO} END')
         return client.job("ingest-v1")

@@ -95,9 +95,9 @@ def write_files(folder: Path, count: int, step: int) -> None:
         return
     folder.mkdir(parents=True)
     for number in range(-(-count // step)):
-        path, begun = folder / f"{number:05}.parquet", folder / f".{number}"
+        path, begun, stamp = folder / f"{number:05}.parquet", folder / f".{number}", 1_700_000_000 + number
         pq.write_table(events(number * step, min(count, (number + 1) * step)), begun)
-        os.utime(begun, (1_700_000_000 + number,) * 2)
+        os.utime(begun, (stamp, stamp))
         begun.rename(path)
 
 

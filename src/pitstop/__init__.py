@@ -4,7 +4,7 @@ Everything that users import is here: ``import pitstop as ps``.
 """
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pitstop.errors import PitstopError
 from pitstop.kit.version import __version__
@@ -19,6 +19,10 @@ from pitstop.pipeline.sources import Source
 from pitstop.pipeline.stages import Pipeline, Stage
 from pitstop.pipeline.statistics import linear_trend, stddev, variance
 from pitstop.pipeline.windows import Session, Window, session, sliding, tumbling
+
+if TYPE_CHECKING:
+    from pitstop.client import connect
+    from pitstop.local import run
 
 __all__ = [
     "Aggregate",
@@ -41,6 +45,7 @@ __all__ = [
     "co_group",
     "collect_list",
     "collect_set",
+    "connect",
     "count",
     "count_distinct",
     "first",
@@ -52,6 +57,7 @@ __all__ = [
     "migrate",
     "min",
     "min_by",
+    "run",
     "session",
     "sinks",
     "sliding",
@@ -63,13 +69,19 @@ __all__ = [
     "variance",
 ]
 
-
 _LATE = {"connect": "pitstop.client", "run": "pitstop.local"}
 
 
-def __getattr__(name: str) -> Any:
-    """``connect`` and ``run`` load their packages when first used, so that a definition imports neither HTTP nor Spark."""
-    # Imported by name: the definitions above must not depend on what is built upon them.
-    if name in _LATE:
-        return getattr(importlib.import_module(_LATE[name]), name)
-    raise AttributeError(f"module 'pitstop' has no attribute '{name}'")
+if not TYPE_CHECKING:  # where there is one, a type checker takes any name for right
+
+    def __getattr__(name: str) -> Any:
+        """Load ``connect`` and ``run`` with their packages when first used: a definition imports neither HTTP nor Spark."""
+        # Imported by name: the definitions above must not depend on what is built upon them.
+        if name in _LATE:
+            return getattr(importlib.import_module(_LATE[name]), name)
+        raise AttributeError(f"module 'pitstop' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    """Name what users call, also what is not loaded yet."""
+    return list(__all__)

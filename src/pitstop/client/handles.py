@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 from pitstop.client.http import DEFAULT_URL, HttpService
 from pitstop.client.listener import StatusListener, kept_events
@@ -19,6 +19,7 @@ from pitstop.model.job import JobState, Progress
 from pitstop.model.job_event import JobEvent, StateChange
 from pitstop.model.operation import StateAtStart
 from pitstop.model.snapshot import SnapshotRecord
+from pitstop.model.typed_options import JobOptions
 from pitstop.service.api import Service, SubmitRequest
 from pitstop.service.history import JobHistory, Step
 from pitstop.service.job_views import JobGraph, JobVerb, JobVersion, OptionInForce
@@ -63,7 +64,7 @@ class Client:
         args: tuple[str, ...] | list[str] = (),
         name: str | None = None,
         initial_snapshot: str | None = None,
-        config: dict[str, Any] | None = None,
+        config: JobOptions | None = None,
         id: str | None = None,
     ) -> JobHandle:
         """Submit an artifact and return at once: the job starts by itself (:meth:`JobHandle.wait_started`).
@@ -182,12 +183,12 @@ class JobHandle:
         """
         self._service.cancel(self.id)
 
-    def configure(self, **options: Any) -> None:
+    def configure(self, **options: Unpack[JobOptions]) -> None:
         """Change options of the suspended job, such as ``snapshot_interval="1 second"``, for its next run.
 
         UsageError for an option that only an update may change; ConflictError if the job is not suspended.
         """
-        self._service.configure(self.id, options)
+        self._service.configure(self.id, dict(options))
 
     def rollback(self) -> None:
         """Undo an update that is being prepared, starts or is watched: return to the version before it."""
@@ -210,7 +211,7 @@ class JobHandle:
         artifact: str | Path,
         entry: str | None = None,
         args: tuple[str, ...] | list[str] = (),
-        config: dict[str, Any] | None = None,
+        config: JobOptions | None = None,
         snapshot: str | None = None,
         watch_seconds: float = 0.0,
     ) -> UpdateResult:
@@ -247,7 +248,7 @@ class JobHandle:
         watch_seconds: float = 0.0,
         state: StateAtStart | Literal["present", "snapshot", "empty"] = "present",
         write_again: bool = False,
-        **options: Any,
+        **options: Unpack[JobOptions],
     ) -> UpdateResult:
         """Update the job to the code, arguments and options of an earlier version. ``options`` override these.
 
@@ -256,7 +257,7 @@ class JobHandle:
         came since. ``state="empty"`` lets stages and sources that the present state lacks begin empty. Where a sink may then
         receive rows that it already has, ``write_again=True`` is needed. Raises as :meth:`update`.
         """
-        return self._service.go_back(self.id, version, options, watch_seconds, StateAtStart(state), write_again)
+        return self._service.go_back(self.id, version, dict(options), watch_seconds, StateAtStart(state), write_again)
 
     def verbs(self) -> list[JobVerb]:
         """Return the verbs that the job can be asked, each with the refusal that it would get now. No verb is carried out."""

@@ -7,6 +7,9 @@ from datetime import timedelta
 
 from pitstop.errors import UsageError
 
+Duration = str | int | float | timedelta
+"""A text such as ``"4 minutes"``, a number of seconds, or a timedelta."""
+
 _UNITS_MS = {
     "ms": 1, "millisecond": 1, "milliseconds": 1,
     "s": 1000, "sec": 1000, "second": 1000, "seconds": 1000,

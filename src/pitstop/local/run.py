@@ -7,7 +7,7 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 from pyspark.sql import SparkSession
 
@@ -18,6 +18,7 @@ from pitstop.model.config import OPTIONS, JobConfig, StateStore
 from pitstop.model.data_folder import DataFolder, check_place
 from pitstop.model.job import Progress
 from pitstop.model.snapshot import SnapshotRecord
+from pitstop.model.typed_options import RunOptions
 from pitstop.pipeline.stages import Pipeline
 from pitstop.snapshots.export import export_checkpoint
 from pitstop.spark.base.environment import Environment, SourceSettings
@@ -100,7 +101,7 @@ def run(
     name: str = "local",
     data_dir: str | Path | None = None,
     initial_snapshot: str | None = None,
-    **options: Any,
+    **options: Unpack[RunOptions],
 ) -> LocalJob:
     """Start a job in this process and return at once; a job whose sources all end is done when it returns.
 
@@ -109,7 +110,7 @@ def run(
     suspend_on_failure, split_brain_protection, store_metrics_after_completion, requirements, restart
     and allow_shared.
     """
-    config = JobConfig.from_options(options | {"initial_snapshot": initial_snapshot})
+    config = JobConfig.from_options({**options, "initial_snapshot": initial_snapshot})
     _refuse_what_only_a_server_does(config)
     data = DataFolder(Path(data_dir) if data_dir is not None else Path(tempfile.mkdtemp(prefix="pitstop-")))
     check_place(data.root.resolve())

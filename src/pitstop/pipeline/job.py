@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, ParamSpec, Unpack, overload
 
 from pitstop.errors import PipelineError, UsageError
 from pitstop.model.config import JobConfig
+from pitstop.model.typed_options import CodeOptions
 from pitstop.pipeline.migration import Migration
 from pitstop.pipeline.stages import Pipeline
 
+P = ParamSpec("P")
 
-class JobDefinition:
+
+class JobDefinition(Generic[P]):
     """A function from text arguments to a Pipeline, with the options its code asks for."""
 
-    def __init__(self, function: Callable[..., Pipeline], options: dict[str, Any]) -> None:
+    def __init__(self, function: Callable[P, Pipeline], options: Mapping[str, Any]) -> None:
         self.function = function
         self.options = options
         self.config = JobConfig.from_options(options)
@@ -32,12 +35,13 @@ class JobDefinition:
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Pipeline:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Pipeline:
         return self.function(*args, **kwargs)
 
     def build(self, args: Sequence[str]) -> Pipeline:
         """Call the function with text arguments and check what it gives back."""
-        signature = inspect.signature(self.function)
+        build: Callable[..., Pipeline] = self.function  # its arguments are texts
+        signature = inspect.signature(build)
         try:
             signature.bind(*args)
         except TypeError as error:
@@ -45,7 +49,7 @@ class JobDefinition:
             raise UsageError(
                 f"Wrong arguments for '{self.__name__}': it takes ({wanted}), got {len(args)}: {list(args)} ({error})."
             ) from None
-        pipeline = self.function(*args)
+        pipeline: Any = build(*args)
         if not isinstance(pipeline, Pipeline):
             raise PipelineError(
                 f"'{self.__name__}' returned {type(pipeline).__name__}: a job's function returns its ps.Pipeline."
@@ -63,13 +67,21 @@ class JobDefinition:
         return [value for value in module if isinstance(value, Migration) and (alone or value.stage in names)]
 
 
+@overload
+def job(function: Callable[P, Pipeline], /) -> JobDefinition[P]: ...
+
+
+@overload
+def job(**options: Unpack[CodeOptions]) -> Callable[[Callable[P, Pipeline]], JobDefinition[P]]: ...
+
+
 def job(function: Callable[..., Pipeline] | None = None, /, **options: Any) -> Any:
     """Mark a function as a job. Options are those of JobConfig: ``processing_guarantee``, ``snapshot_interval``, ...
 
     Options given at submission go over them.
     """
 
-    def mark(wrapped: Callable[..., Pipeline]) -> JobDefinition:
+    def mark(wrapped: Callable[P, Pipeline]) -> JobDefinition[P]:
         return JobDefinition(wrapped, options)
 
     return mark(function) if function is not None else mark

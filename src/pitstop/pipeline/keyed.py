@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 from pitstop.errors import PipelineError
-from pitstop.kit.durations import milliseconds
+from pitstop.kit.durations import Duration, milliseconds
 from pitstop.pipeline.aggregates import Aggregate
 from pitstop.pipeline.nodes import Rows
 from pitstop.pipeline.sinks import Sink
@@ -20,7 +20,7 @@ from pitstop.pipeline.specs import (
     UnhandledSpec,
     WindowSpec,
 )
-from pitstop.pipeline.windows import Duration, Session, Window
+from pitstop.pipeline.windows import Session, Window
 
 S = TypeVar("S", bound=Rows)
 """The class of stages with all verbs, which is built upon this module."""

@@ -9,6 +9,8 @@ from typing import Any, ClassVar, Protocol, Self
 from pitstop.errors import UsageError
 from pitstop.kit.local_paths import local_path
 
+__all__ = ["EpochInfo", "SinkWriter", "custom", "files", "logger", "map", "noop"]
+
 
 class EpochInfo(Protocol):
     """The facts about an epoch that its writer gets."""
@@ -234,3 +236,8 @@ def noop() -> Sink:
 def custom(writer: SinkWriter) -> Sink:
     """Write rows by a user-defined sink, see :class:`SinkWriter`."""
     return CustomSink(writer)
+
+
+def __dir__() -> list[str]:
+    """Name what users call."""
+    return list(__all__)

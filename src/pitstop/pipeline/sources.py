@@ -10,14 +10,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pitstop.errors import UsageError
-from pitstop.kit.durations import milliseconds
+from pitstop.kit.durations import Duration, milliseconds
 from pitstop.kit.local_paths import local_path
-from pitstop.pipeline.windows import Duration
 
 _CORRUPT_RECORD = re.compile(r"(?i)(^|[\s,`])_corrupt_record\b")
 """Spark's own column for rows that do not parse, in a DDL text."""
 _OWN_WAYS = ("mode", "columnnameofcorruptrecord")
 """Options of Spark's reader, in lower case, that decide what becomes of rows that do not parse."""
+
+__all__ = ["csv_tail", "custom", "files", "http_poll", "items", "map_entries", "map_journal", "rate"]
 
 
 @dataclass(frozen=True)
@@ -198,3 +199,8 @@ def custom(data_source: type, schema: str | None = None, **options: Any) -> Sour
     Its offsets must be explicit and seekable: reading between the same two offsets gives the same rows.
     """
     return Source("custom", {k: str(v) for k, v in options.items()}, schema=schema, reader=data_source)
+
+
+def __dir__() -> list[str]:
+    """Name what users call."""
+    return list(__all__)

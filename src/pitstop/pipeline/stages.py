@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from pitstop.errors import PipelineError, UsageError
-from pitstop.kit.durations import UNLIMITED, milliseconds
+from pitstop.kit.durations import UNLIMITED, Duration, milliseconds
 from pitstop.pipeline.chains import check_chains, check_early_results, streams
 from pitstop.pipeline.keyed import KeyedStage
 from pitstop.pipeline.migration import Migration
@@ -33,7 +33,6 @@ from pitstop.pipeline.specs import (
     TransformSpec,
     WithColumnsSpec,
 )
-from pitstop.pipeline.windows import Duration
 
 OF_THE_JOB = "as the job's option max_ahead says"
 """Stands for a bound that the user has not given."""

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
 
 from pitstop.errors import UsageError
-from pitstop.kit.durations import milliseconds, text
-
-Duration = str | int | float | timedelta
+from pitstop.kit.durations import Duration, milliseconds, text
 
 
 @dataclass(frozen=True)

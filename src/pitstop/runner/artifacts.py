@@ -31,7 +31,7 @@ _WHERE_TO_ADD = {
 
 def load_entry(
     artifact: Path, entry: str | None, dependencies: Path | None = None, importable: Path | None = None
-) -> JobDefinition:
+) -> JobDefinition[...]:
     """Return the job of an artifact. ``entry`` is ``module:function`` or ``function``; None if there is exactly one job.
 
     ``dependencies`` is the folder with the packages that it needs; ``importable`` is importable_copy's. ArtifactError tells what
@@ -78,7 +78,7 @@ def importable_copy(artifact: Path, scratch: Path) -> Path:
     return copy
 
 
-def _program(artifact: Path, entry: str | None) -> JobDefinition:
+def _program(artifact: Path, entry: str | None) -> JobDefinition[...]:
     # Reading SQL takes a quarter of a second of imports, which the start of other jobs need not wait for.
     from pitstop.sql.programs import read_program
 
@@ -176,7 +176,7 @@ def _run(load: Any, artifact: Path) -> ModuleType:
     return module
 
 
-def _pick(module: ModuleType, artifact: Path, function: str | None) -> JobDefinition:
+def _pick(module: ModuleType, artifact: Path, function: str | None) -> JobDefinition[...]:
     jobs = {name: value for name, value in vars(module).items() if isinstance(value, JobDefinition)}
     if function is not None:
         if function not in jobs:

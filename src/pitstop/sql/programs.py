@@ -26,7 +26,7 @@ class Program:
     """Mappings and views by name."""
     job: CreateJob
 
-    def definition(self) -> JobDefinition:
+    def definition(self) -> JobDefinition[...]:
         """Return the job, to be compiled where it runs."""
 
         def build() -> Pipeline:
