@@ -77,7 +77,7 @@ def pytest_terminal_summary(terminalreporter):
                     rules[case["rule"]].append(case | {"outcome": report.outcome})
     if not rules:
         return
-    terminalreporter.section("compatibility of versions (jet.md §2.3)")
+    terminalreporter.section("compatibility of versions")
     for rule, cases in sorted(rules.items()):
         result = "holds" if all(case["outcome"] == "passed" for case in cases) else "FAILS"
         titles, kinds = ("; ".join(dict.fromkeys(case[what] for case in cases)) for what in ("title", "kinds"))

@@ -98,7 +98,7 @@ class ConflictError(PitstopError):
 
 
 class IncompatibleError(ConflictError):
-    """A new version cannot take over the saved state (jet.md §2.3)."""
+    """A new version cannot take over the saved state."""
 
     code = "INCOMPATIBLE"
 
@@ -171,7 +171,7 @@ class WaitTimeoutError(PitstopError):
 
 
 class SnapshotError(PitstopError):
-    """A snapshot is missing or damaged (jet.md SN11, SN12)."""
+    """A snapshot is missing or damaged."""
 
     code = "SNAPSHOT"
     http_status = 422

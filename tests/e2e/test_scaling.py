@@ -1,4 +1,4 @@
-"""Jobs follow the members of a cluster, or do not, as their options say: the three rows of S004's table (jet.md §1.5)."""
+"""Jobs follow the members of a cluster, or do not, as their options say: the three rows of S004's table."""
 
 import pytest
 

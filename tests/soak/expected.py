@@ -1,6 +1,6 @@
 """What a chain's sinks must hold, in plain Python: each stage as an engine of its own over the same events.
 
-The rules are those of docs/stages.md and jet.md §2.3 and §2.4. From the run come facts about each epoch: up to which event it
+The rules are those of docs/stages.md. From the run come facts about each epoch: up to which event it
 has read, and its watermark, which tells what is closed by then.
 """
 

@@ -61,7 +61,7 @@ def sessions_of(found, timeout_of):
 
 
 def reframed_windows(before, after, old, new, watermark, until):
-    """The windows that end after the watermark when frames of ``old`` (size, slide) go on in ``new`` (jet.md §2.4).
+    """The windows that end after the watermark when frames of ``old`` (size, slide) go on in ``new``.
 
     Saved are the frames of windows that are open at the watermark; each counts in the new frame at whose end, or before,
     it ends.

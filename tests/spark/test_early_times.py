@@ -1,4 +1,4 @@
-"""Event times from the year 1 to 9999: no window, session, pair or first row is lost, before 1970 neither (jet.md §3.4)."""
+"""Event times from the year 1 to 9999: no window, session, pair or first row is lost, before 1970 neither."""
 
 from collections import Counter
 

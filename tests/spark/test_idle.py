@@ -1,4 +1,4 @@
-"""A source that falls silent holds the watermark back, unless its idle timeout lets it go (jet.md §3.4)."""
+"""A source that falls silent holds the watermark back, unless its idle timeout lets it go."""
 
 import time
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""Late rows and rows of state are counted for the stage that they are of (jet.md §3.4)."""
+"""Late rows and rows of state are counted for the stage that they are of."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A changed job goes on from a snapshot: every window once, none missing (jet.md §2.3)."""
+"""A changed job goes on from a snapshot: every window once, none missing."""
 
 import dataclasses
 import errno

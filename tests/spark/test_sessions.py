@@ -1,4 +1,4 @@
-"""Events exactly a timeout apart are of two sessions, those a microsecond less of one (jet.md §3.4)."""
+"""Events exactly a timeout apart are of two sessions, those a microsecond less of one."""
 
 import random
 

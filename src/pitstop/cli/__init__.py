@@ -1,1 +1,1 @@
-"""The command line: Jet's commands, options and layouts (jet.md §5). Thin: parse, call the service, show."""
+"""The command line: Jet's commands, options and layouts. Thin: parse, call the service, show."""

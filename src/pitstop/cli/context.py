@@ -118,7 +118,7 @@ def given_token(file: Path | None, variable: str) -> str | None:
 
 
 def fail(error: BaseException, verbose: bool) -> int:
-    """Tell on standard error what went wrong; returns the exit code. The stack trace only with -v (jet.md §5)."""
+    """Tell on standard error what went wrong; returns the exit code. The stack trace only with -v."""
     message = error.message if isinstance(error, PitstopError) else f"{type(error).__name__}: {error}"
     print(f"ERROR: {message}\n", file=sys.stderr)
     if verbose:

@@ -14,7 +14,7 @@ from pitstop.service.results import JobStatus
 
 
 def describe(job: JobStatus) -> str:
-    """The job in a sentence (jet.md §5 cancel)."""
+    """The job in a sentence."""
     return f"id={job.id}, name={job.display_name}, submissionTime={iso(job.submission_time)}"
 
 

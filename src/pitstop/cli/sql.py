@@ -36,7 +36,7 @@ WIDTHS = {
     SqlType.TIMESTAMP.value: 32,
 }
 USUAL_WIDTH = 20
-"""Of columns of streams, by type (jet.md §4.6). A time has more digits here."""
+"""Widths of the columns of streams, by type. A time has more digits here."""
 NUMBERS = ("TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL")
 """Types whose values stand at the right."""
 
@@ -121,7 +121,7 @@ def _decoded(data: bytes, what: str) -> str:
 
 
 def _as_table(_: Call, result: Result) -> None:
-    """As jet.md §4.6 has it, but as wide as what is in it, or as the terminal."""
+    """A table as wide as its values, at most as wide as the terminal."""
     if not result.columns:
         print("OK")
         return
@@ -144,7 +144,7 @@ def _as_table(_: Call, result: Result) -> None:
 
 
 def _as_lines(result: Result) -> None:
-    """Each row of a stream as it comes, in columns that are as wide as their types need (jet.md §4.6)."""
+    """Each row of a stream as it comes, in columns that are as wide as their types need."""
     widths = [max(len(column.name), WIDTHS.get(_kind(column), USUAL_WIDTH)) for column in result.columns]
     numbers = [_kind(column) in NUMBERS for column in result.columns]
     border = "+" + "+".join("-" * (width + 2) for width in widths) + "+"

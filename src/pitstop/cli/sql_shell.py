@@ -1,4 +1,4 @@
-"""The shell of ``pitstop sql``: statements over several lines, with history and completion (jet.md §4.6)."""
+"""The shell of ``pitstop sql``: statements over several lines, with history and completion."""
 
 from __future__ import annotations
 

@@ -52,12 +52,12 @@ class Ask:
 
 @dataclass(frozen=True)
 class FailExports:
-    """Answer exports that can no longer happen (jet.md SN7)."""
+    """Answer exports that can no longer happen."""
 
 
 @dataclass(frozen=True)
 class RegisterSnapshot:
-    """Make an exported snapshot known by its name; replaces the record of that name (jet.md §2.1)."""
+    """Make an exported snapshot known by its name; it replaces the record of that name."""
 
     record: SnapshotRecord
 

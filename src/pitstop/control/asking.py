@@ -1,4 +1,4 @@
-"""The handlers of requests, for the states in which each request is legal (jet.md §1.3)."""
+"""The handlers of requests, for the states in which each request is legal."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ class Controller:
     def _handle(self, job_id: str, event: Event, note: Callable[[], None] | None = None) -> bool:
         """Take an event; return False if that failed. The event, and all later ones of the job, then wait for the next round.
 
-        What is wrong with one job must not keep the others waiting (jet.md §1.3: isolation).
+        What is wrong with one job must not keep the others waiting.
         """
         if job_id in self._stuck:
             return False

@@ -1,4 +1,4 @@
-"""The life of a job as one table (jet.md §1.1-§1.3): (state, mode, event) -> the states it may lead to, and how.
+"""The life of a job as one table: (state, mode, event) -> the states it may lead to, and how.
 
 ``decide`` is pure: a job and an event in, the job to save and the actions to perform out. The mode is what a run is being
 ended for, or a suspended job's state exported for, on request. Every request has a row in every state, if only one that
@@ -276,7 +276,7 @@ def due_at(job: Job) -> float | None:
 
 
 def timed_out_at(job: Job) -> float | None:
-    """Return the time at which a job has run too long (jet.md §1.4), in seconds since the epoch; None if there is no bound."""
+    """Return the time at which a job has run too long, in seconds since the epoch; None if there is no bound."""
     timeout = job.version.config.timeout_ms
     return job.start_time + timeout / 1000 if timeout is not None and job.start_time is not None else None
 

@@ -1,4 +1,4 @@
-"""The retention of ended jobs: what is kept of them, and for how long (jet.md §1.3: results retained)."""
+"""The retention of ended jobs: what is kept of them, and for how long."""
 
 from __future__ import annotations
 

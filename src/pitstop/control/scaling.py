@@ -1,9 +1,9 @@
-"""Lets jobs follow the members of a cluster (jet.md §1.5): AS1 to AS7, AS9, and the quorum of a protected job.
+"""Jobs that follow the members of a cluster, and the quorum of a protected job.
 
 A job that runs has been planned for certain members. When others are there for a while it is rescaled: the same version is made
 ready for them while it goes on, then takes its state over at an epoch boundary, as in an update. A job that does not follow stays
 on its members; when one of them is to leave it stops at an epoch boundary, and when one is gone it is suspended, or has failed
-if its guarantee keeps no state. AS3 has no meaning here: every member lends cores, there are none without (lite members).
+if its guarantee keeps no state. Every member lends cores: there are no lite members.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ QUORUM_SECONDS = 2.0
 """The time between two looks of a job for its quorum, in seconds."""
 MEMBER_LEAVES = "A member that the job ran on leaves the cluster, and auto_scaling is off."
 AGAIN_SECONDS = (2.0, 4.0, 8.0, 16.0, 32.0, 60.0)
-"""The pause before a job is rescaled again, in seconds, after the first, second … attempt in a row (AS5)."""
+"""The pause before a job is rescaled again, in seconds, after the first, second … attempt in a row."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ class Scaler:
         self._missing = dict.fromkeys(self._missing, self._clock.monotonic())
 
     def suspend(self, job: Job) -> Suspend | None:
-        """Return the request that stops a job at an epoch boundary if a member that it needs is about to leave (AS6); else None.
+        """Return the request that stops a job at an epoch boundary if a member that it needs is about to leave; else None.
 
         A job whose guarantee keeps no state would gain nothing: it ends with the member.
         """

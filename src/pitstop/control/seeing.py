@@ -1,4 +1,4 @@
-"""The handlers of facts that were seen of a job's runs (jet.md §1.2)."""
+"""The handlers of facts that were seen of a job's runs."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def stopped_unasked(job: Job, fact: Stopped, now: float) -> Decision:
 
 def stopped_to_end(job: Job, fact: Stopped, now: float) -> Decision:
     if fact.snapshot is None:
-        # The snapshot failed: the job must not be lost with it (jet.md §1.2).
+        # The snapshot failed: the job must not be lost with it.
         error = fact.error.error() if fact.error else SnapshotError("The runner stopped without taking the snapshot.")
         return Decision(suspended(job, REQUESTED), (FailExports(), answered(_operation(job), error)))
     done = answered(_operation(job), result=fact.snapshot)

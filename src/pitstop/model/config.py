@@ -75,7 +75,7 @@ class JobConfig:
     def from_options(cls, options: Mapping[str, Any], base: Self | None = None) -> Self:
         """Read options that a user wrote, over ``base``; UsageError names the wrong one.
 
-        None leaves what ``base`` says, so that a command line never overwrites what code has set with nothing (jet.md §5).
+        None leaves what ``base`` says, so that a command line never overwrites what code has set with nothing.
         """
         readers = {name: (option.field, read) for option in OPTIONS for name, read in option.readers.items()}
         changes = {}

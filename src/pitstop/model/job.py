@@ -1,4 +1,4 @@
-"""A job, its configuration, its states (jet.md §1)."""
+"""A job, its configuration, its states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happened to a job: its states, updates, snapshots (jet.md §1.3, status listener events)."""
+"""The events of a job: changes of state, updates, snapshots."""
 
 from __future__ import annotations
 

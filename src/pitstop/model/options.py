@@ -121,7 +121,7 @@ def or_unlimited(read: Reader) -> Reader:
 
 
 def or_none(read: Reader) -> Reader:
-    """What ``read`` reads, or None for ``none`` and -1 (jet.md §1.4): the option is off, whatever it was before."""
+    """Return a reader that reads None from ``none`` and -1, which turn the option off, and all else by ``read``."""
 
     def checked(name: str, value: Any) -> Any:
         return None if str(value).strip().lower() in ("none", "-1") else read(name, value)

@@ -45,7 +45,7 @@ class KeyedStage(Generic[S]):
         return WindowedStage((self._stage,), (self._keys,), ("",), window, late=late)
 
     def rolling_aggregate(self, name: str, **aggregates: Aggregate) -> S:
-        """Give for each row the aggregates of its group so far, this row included (jet.md §3.3).
+        """Give for each row the aggregates of its group so far, this row included.
 
         Columns out: those of the row, event time included, then one per aggregate. State is kept for ever.
         ``approx_count_distinct`` and aggregates of one's own cannot roll.
@@ -68,7 +68,7 @@ class KeyedStage(Generic[S]):
         on_evict: Callable[..., Any] | None = None,
         dead_letters: Sink | None = None,
     ) -> S:
-        """Make rows by a Python function that keeps state for each group (jet.md §3.3).
+        """Make rows by a Python function that keeps state for each group.
 
         ``function(state, row)``: ``state`` has the fields of the DDL ``state`` as attributes, None at first, which the
         function reads and sets; ``row`` is a Row. It returns None, a row of the DDL ``output`` (a tuple, a dict, or a
@@ -137,7 +137,7 @@ class WindowedStage(Generic[S]):
     def early_results(self, every: Duration) -> WindowedStage[S]:
         """Also give the results of open windows so far, about once in ``every``; results get a column ``is_early boolean``.
 
-        0: no early results. (jet.md §3.4)
+        0: no early results.
         """
         ms = milliseconds(every, "time between early results")
         return WindowedStage(self._stages, self._keys, self._labels, self._window, ms or None, self._late)
@@ -203,7 +203,7 @@ class CoGroup(Generic[S]):
 
 
 def co_group(**inputs: KeyedStage[S]) -> CoGroup[S]:
-    """Aggregate two or more streams by the same key (jet.md §3.3), each with its own aggregates::
+    """Aggregate two or more streams by the same key, each with its own aggregates::
 
         both = ps.co_group(orders=orders.group_by("user"), visits=visits.group_by("visitor"))
         both.window(ps.tumbling("1 minute")).aggregate("both", orders={"n": ps.count()}, visits={"seen": ps.count()})

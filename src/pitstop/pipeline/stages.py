@@ -226,7 +226,7 @@ class Stage(Rows):
 
         ``how``: ``left`` keeps rows without a match, ``inner`` drops them. The table is read whole at the
         start, and anew every ``refresh`` if given; what was read last stays until that has succeeded. It is no state: a
-        snapshot does not hold it (jet.md §2.4).
+        snapshot does not hold it.
         """
         if how not in ("inner", "left"):
             raise UsageError(f"A hash join is inner or left, not {how!r}.")

@@ -10,7 +10,7 @@ from pitstop.kit.durations import Duration, milliseconds, text
 
 @dataclass(frozen=True)
 class Window:
-    """A sliding or tumbling window. A tumbling one slides by its size (jet.md §3.4)."""
+    """A sliding or tumbling window. A tumbling one slides by its size."""
 
     size_ms: int
     slide_ms: int
@@ -27,7 +27,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Session:
-    """A window that lasts while events of its key follow one another within the timeout (jet.md §3.4)."""
+    """A window that lasts while events of its key follow one another within the timeout."""
 
     timeout_ms: int
 
@@ -55,7 +55,7 @@ def sliding(size: Duration, slide: Duration) -> Window:
 def session(timeout: Duration) -> Session:
     """Return windows of a key's events that follow one another in less than ``timeout``. One ends ``timeout`` after its last.
 
-    Windows that merely touch stay apart (jet.md §3.4).
+    Windows that merely touch stay apart.
     """
     return Session(_positive(timeout, "A session's timeout"))
 

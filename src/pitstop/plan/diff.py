@@ -1,4 +1,4 @@
-"""The comparison of two plans: it decides what becomes of each stage's state (jet.md §2.3). The only judge of an update."""
+"""The comparison of two plans: it decides what becomes of each stage's state. The only judge of an update."""
 
 from __future__ import annotations
 

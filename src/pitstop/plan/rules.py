@@ -1,4 +1,4 @@
-"""The rules for one stage's saved state under a new layout (jet.md §2.3), for all kinds. Each kind adds its own."""
+"""The rules for one stage's saved state under a new layout, for all kinds. Each kind adds its own."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ class Bounds:
     def __init__(self, plan: dict[str, Any], config: JobConfig) -> None:
         self._most = config.max_accumulated_records
         layouts = Plan.from_dict(plan).stateful.items() if self._most is not None else ()
-        # The end of a window frees its state; other state may grow without an end (jet.md §1.4, maxProcessorAccumulatedRecords).
+        # The end of a window frees its state; other state may grow without an end.
         self._counted = tuple(name for name, layout in layouts if not rules_of(layout.kind).windowed)
 
     def exceeded(self, progress: Progress) -> EngineError | None:

@@ -46,7 +46,7 @@ class Settings:
     query_rows: int = MOST_ROWS
     """The most rows that such a SELECT gives."""
     scale_up_delay: float = 10.0
-    """The time in seconds without members that join or leave before jobs are planned anew for the members (jet.md §1.4)."""
+    """The time in seconds without members that join or leave before jobs are planned anew for the members."""
     stop_jobs_on_exit: bool = False
     """True if the runners end with the server. Their jobs continue when it is started again."""
     host_names: tuple[str, ...] = ()

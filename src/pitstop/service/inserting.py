@@ -1,4 +1,4 @@
-"""INSERT INTO and SINK INTO outside of a job: the rows of a query that ends go into a map at once (jet.md §4.5)."""
+"""INSERT INTO and SINK INTO outside of a job: the rows of a query that ends go into a map at once."""
 
 from __future__ import annotations
 

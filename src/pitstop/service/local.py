@@ -382,7 +382,7 @@ class LocalService(Reads, MapVerbs, LogLevels):
         )
 
     def _refuse_if_exporting(self, snapshot: str, but: Job | None = None) -> None:
-        """Raise ConflictError if another job is exporting to this name: its files would be overwritten (jet.md §2.1)."""
+        """Raise ConflictError if another job is exporting to this name: its files would be overwritten."""
         for other in self._registry.jobs(include_ended=False):
             for operation in self._registry.open_operations(other.id) if but is None or other.id != but.id else ():
                 if snapshot_of(operation.request) == snapshot:

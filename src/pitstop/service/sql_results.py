@@ -1,4 +1,4 @@
-"""The results of SQL statements (jet.md §4.2)."""
+"""The results of SQL statements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SQL statements, carried out by the verbs of a service (jet.md §4.1, §4.2)."""
+"""SQL statements, carried out by the verbs of a service."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Statements:
         self._service, self._catalog, self._queries = service, catalog, queries
 
     def carry_out(self, statement: Statement) -> Result:
-        """Carry out a statement, and return once it is done. PitstopError as the verbs raise it, in the words of jet.md §4.4."""
+        """Carry out a statement, and return once it is done. PitstopError as the verbs raise it, in the words of SQL."""
         service = self._service
         match statement:
             case Show():

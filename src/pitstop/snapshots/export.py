@@ -103,7 +103,7 @@ def record_of(manifest: SnapshotManifest, folder: Path) -> SnapshotRecord:
 def export_suspended(
     job: Job, data: DataFolder, name: str, sizes: dict[str, dict[str, Any]], files: Files = LOCAL_FILES
 ) -> SnapshotRecord:
-    """Export the last good state of a suspended job (jet.md SN9); ``sizes`` are the sizes of each stage's state, if known."""
+    """Export the last good state of a suspended job; ``sizes`` are the sizes of each stage's state, if known."""
     lineage = job.saved.lineage
     if lineage is None:
         raise SnapshotError(f"Job '{job.display_name}' has no saved state yet: nothing to export.")

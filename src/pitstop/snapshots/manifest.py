@@ -63,7 +63,7 @@ def files_of(folder: Path, manifest: SnapshotManifest) -> list[tuple[Path, Snaps
 
 
 def verify(folder: Path, manifest: SnapshotManifest, job: str, store: Files = LOCAL_FILES) -> None:
-    """Check every file against its size and checksum (jet.md SN12); SnapshotError names what is wrong."""
+    """Check every file against its size and checksum; SnapshotError names what is wrong."""
     missing, damaged = [], []
     files = files_of(folder, manifest)
     for path, file in files:

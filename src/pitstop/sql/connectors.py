@@ -1,4 +1,4 @@
-"""The connectors that a mapping's TYPE names: the source that reads it and the sink that writes it (jet.md §4.5)."""
+"""The connectors that a mapping's TYPE names: the source that reads it and the sink that writes it."""
 
 from __future__ import annotations
 

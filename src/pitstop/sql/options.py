@@ -1,4 +1,4 @@
-"""The options of jobs as SQL writes them (jet.md §4.3): under other names, and every value as a text in quotes."""
+"""The options of jobs as SQL writes them: under other names, and every value as a text in quotes."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ NOT_HERE = {
     "DATA": _NO_CONNECTIONS,
     "RESOURCES": _NO_CONNECTIONS,
 }
-"""Word by which a missing statement of Jet (jet.md §4.1) is recognized -> the sentence that refuses it."""
+"""The word by which a statement of Jet that is missing here is recognized -> the sentence that refuses it."""
 
 
 def parse(text: str, bounded: bool = True) -> list[Statement]:

@@ -16,7 +16,7 @@ class Place:
 
     @property
     def prefix(self) -> str:
-        """The beginning of an error about this place (jet.md §4.4)."""
+        """The beginning of an error about this place."""
         return f"From line {self.line}, column {self.column} to line {self.end_line}, column {self.end_column}: "
 
 

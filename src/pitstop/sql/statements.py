@@ -1,4 +1,4 @@
-"""Statements as values (jet.md §4.1)."""
+"""Statements as values."""
 
 from __future__ import annotations
 

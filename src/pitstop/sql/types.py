@@ -1,4 +1,4 @@
-"""Types of columns: as statements write them (jet.md §4.5), and as Spark calls them."""
+"""Types of columns: as statements write them, and as Spark calls them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TUMBLE, HOP, SESSION and IMPOSE_ORDER: the windows of rows, and the order in which they are taken to come (jet.md §4.5)."""
+"""TUMBLE, HOP, SESSION and IMPOSE_ORDER: the windows of rows, and the order in which they are taken to come."""
 
 from __future__ import annotations
 

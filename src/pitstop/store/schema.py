@@ -23,7 +23,7 @@ jobs = Table(
     # The update whose version's writes may have to be withdrawn (model.job.Job.withdrawable): read with the token at each write.
     Column("withdrawable", Whole),
     Column("body", JSON, nullable=False),
-    # One active job of a name, whoever submits at the same moment (jet.md §1.3).
+    # One active job of a name, whoever submits at the same moment.
     Index("one_active_job_per_name", "name", unique=True, sqlite_where=text("active = 1"), postgresql_where=text("active")),
 )
 

@@ -27,7 +27,7 @@ from pitstop.testing.scripts import Script
 from pitstop.testing.wake import MemoryWake
 
 SNAPSHOT_BYTES = 1196
-"""The size of a snapshot of a job with one source (the manual's example, S002)."""
+"""The size of a snapshot of a job with one source (the example of Jet's manual)."""
 WAIT_SECONDS = 30.0
 
 

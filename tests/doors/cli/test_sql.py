@@ -1,4 +1,4 @@
-"""``pitstop sql``: the statements of jet.md §4 on jobs and snapshots, and what they print."""
+"""``pitstop sql``: statements on jobs and snapshots, and what they print."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""What the commands print, to the column (jet.md §5; the table of snapshots is the manual's own, S002)."""
+"""What the commands print, to the column (the table of snapshots is that of Jet's manual)."""
 
 import json
 import re

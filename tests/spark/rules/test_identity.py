@@ -1,4 +1,4 @@
-"""The compatibility rules C18 to C30 (jet.md §2.3), each as one test: version 1 runs on Spark and leaves a snapshot, version
+"""The compatibility rules C18 to C30, each as one test: version 1 runs on Spark and leaves a snapshot, version
 2 starts from it, and all output of both is compared with what plain Python makes of the same events.
 
 Names, kinds, keys and fields change; snapshots are missing, used twice and spread over other partitions.

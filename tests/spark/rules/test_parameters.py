@@ -1,4 +1,4 @@
-"""The compatibility rules C11 to C17 (jet.md §2.3), each as one test: version 1 runs on Spark and leaves a snapshot, version
+"""The compatibility rules C11 to C17, each as one test: version 1 runs on Spark and leaves a snapshot, version
 2 starts from it, and all output of both is compared with what plain Python makes of the same events.
 
 Windows, sessions, times to live and aggregates get other parameters.

@@ -1,4 +1,4 @@
-"""The compatibility rules C01 to C10 (jet.md §2.3), each as one test: version 1 runs on Spark and leaves a snapshot, version
+"""The compatibility rules C01 to C10, each as one test: version 1 runs on Spark and leaves a snapshot, version
 2 starts from it, and all output of both is compared with what plain Python makes of the same events.
 
 Stages, sources, sinks and branches come and go.

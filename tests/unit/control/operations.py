@@ -1,4 +1,4 @@
-"""What each request does in each state, as the reference has it (jet.md §1.1, §1.3): a table for people, read by tests.
+"""What each request does in each state, as the reference has it: a table for people, read by tests.
 
 In a cell stands the state that the request leads to at once; with ``…`` it is answered later. ``ok``: answered, nothing changes.
 Small words are refusals, whose sentences stand in ``SENTENCES``.

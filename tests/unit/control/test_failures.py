@@ -1,4 +1,4 @@
-"""What the end of a run that nobody asked for leads to, in every state, with and without suspend_on_failure (jet.md §1.2)."""
+"""What the end of a run that nobody asked for leads to, in every state, with and without suspend_on_failure."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""One job never delays another: what takes long for one is done beside the loop (jet.md §1.3, isolation)."""
+"""One job never delays another: what takes long for one is done beside the loop."""
 
 import dataclasses
 import threading

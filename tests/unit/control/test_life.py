@@ -1,4 +1,4 @@
-"""The life of a job, case by case (jet.md §1.2, §1.3)."""
+"""The life of a job, case by case."""
 
 import dataclasses
 

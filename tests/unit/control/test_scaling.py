@@ -1,4 +1,4 @@
-"""Jobs follow the members of a cluster: rescaled, suspended, failed or kept waiting by their options (jet.md §1.5)."""
+"""Jobs follow the members of a cluster: rescaled, suspended, failed or kept waiting by their options."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""The judge of an update (jet.md §2.3): one case a rule that is decided by comparing plans."""
+"""The judge of an update: one case a rule that is decided by comparing plans."""
 
 import dataclasses
 

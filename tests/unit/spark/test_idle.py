@@ -1,4 +1,4 @@
-"""Which stages are idle, and where their watermarks go (jet.md §3.4)."""
+"""Which stages are idle, and where their watermarks go."""
 
 from pitstop.spark.lowering.clock_time import ClockTime
 from pitstop.spark.running.idle import IdleClock

@@ -1,4 +1,4 @@
-"""Saved window state under another size or slide (jet.md §2.4).
+"""Saved window state under another size or slide.
 
 ``frames`` holds the open frames. ``windows`` of a sliding window holds, for each open window, its closed frames
 combined: a window that starts at s is the combination of all closed frames from s on. So the windows of another size
