@@ -89,6 +89,10 @@ def serve(
         Path | None,
         typer.Option(help="File with a second token, for those who may look and change nothing [$PITSTOP_VIEWER_TOKEN]"),
     ] = None,
+    metrics_token_file: Annotated[
+        Path | None,
+        typer.Option(help="File with a third token, for Prometheus: it gives /metrics and nothing else [$PITSTOP_METRICS_TOKEN]"),
+    ] = None,
     host_name: Annotated[
         list[str] | None,
         typer.Option(
@@ -169,6 +173,7 @@ def serve(
         store=_without_password(store) if store else os.environ.get("PITSTOP_STORE") or None,
         token=call.given_token,
         viewer_token=given_token(viewer_token_file, "PITSTOP_VIEWER_TOKEN"),
+        metrics_token=given_token(metrics_token_file, "PITSTOP_METRICS_TOKEN"),
         spares=spares,
         master=master,
         members=members,

@@ -14,7 +14,7 @@ NEEDED = (
     *("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"),
 )
 """Names of variables, or patterns of names, that every runner gets: of the system, Java, Python, Spark and Pitstop."""
-NEVER = ("PITSTOP_TOKEN", "PITSTOP_VIEWER_TOKEN", "PITSTOP_STORE")
+NEVER = ("PITSTOP_TOKEN", "PITSTOP_VIEWER_TOKEN", "PITSTOP_METRICS_TOKEN", "PITSTOP_STORE")
 """Variables that no runner gets: jobs may not act for the server's users, and the URL of the store may have a password."""
 DEFAULTS = {"TZ": "UTC"}
 """Defaults of variables. PySpark gives timestamps as local times without a zone: where clocks go back, two moments are one."""

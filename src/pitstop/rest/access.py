@@ -28,6 +28,8 @@ FOR_ALL = frozenset({"/api/v1/sign-in-links", "/sign-out", "/api/v1/sql"})
 """What viewers may ask for though it is no mere look; of statements, the route itself refuses those that are none."""
 OWN_SITES = frozenset({"same-origin", "none"})
 """What a browser says of a request that no other site has made (Fetch Metadata)."""
+METRICS = "/metrics"
+"""All that the token of metrics is good for."""
 LOOKS = frozenset({"GET", "HEAD", "OPTIONS"})
 SESSION_SECONDS = 12 * 60 * 60
 LINK_SECONDS = 300.0
@@ -103,6 +105,8 @@ class Access:
     session_key: str = field(default_factory=secrets.token_urlsafe)
     """Signs sessions, with the tokens: from a session alone nobody can guess a token that somebody has thought up."""
     ended: EndedSessions = field(default_factory=EndedSessions, compare=False)
+    metrics_token: str | None = None
+    """That of Prometheus, which gives nothing but METRICS; None if there is none. It is nobody's: no browser signs in with it."""
 
     def refusal(self, path: str, headers: Headers, method: str = "GET") -> PitstopError | None:
         """Why this request is not let in; None if it is."""
@@ -116,6 +120,10 @@ class Access:
             return ForeignError("A page of another site has asked for this: pages may only ask the server that they come from.")
         if path in OPEN:
             return None
+        if self._is_of_metrics(headers):
+            if path == METRICS and method in LOOKS:
+                return None
+            return ForbiddenError("This token is that of metrics: it may ask GET /metrics and nothing else.")
         found = self.identity(headers)
         if found is None:
             return DeniedError(
@@ -132,10 +140,9 @@ class Access:
 
     def identity(self, headers: Headers) -> Identity | None:
         """Who sends a request with these headers; None if nobody that the server knows."""
-        scheme, _, token = headers.get("authorization", "").partition(" ")
-        if scheme.lower() == "bearer":
-            # A header arrives as Latin-1, whatever its bytes were.
-            role = self.role_of(token.strip().encode("latin-1"))
+        token = _bearer(headers)
+        if token is not None:
+            role = self.role_of(token)
             return Identity(role, False) if role is not None else None
         session = self.session(headers)
         return Identity(session.role, True) if session is not None else None
@@ -174,6 +181,10 @@ class Access:
         except (BadData, ValueError, TypeError):
             return None
         return found if time.time() < found.until else None
+
+    def _is_of_metrics(self, headers: Headers) -> bool:
+        token = _bearer(headers)
+        return token is not None and self.metrics_token is not None and hmac.compare_digest(token, self.metrics_token.encode())
 
     def _is_ours(self, host: str) -> bool:
         try:
@@ -214,6 +225,12 @@ def session_cookie(host: str) -> str:
     except ValueError:
         port = None
     return f"pitstop-session-{port or 'web'}"
+
+
+def _bearer(headers: Headers) -> bytes | None:
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    # A header arrives as Latin-1, whatever its bytes were.
+    return token.strip().encode("latin-1") if scheme.lower() == "bearer" else None
 
 
 def _is_address(name: str) -> bool:

@@ -44,7 +44,13 @@ def run_server(settings: Settings) -> None:
     private_folder(settings.data_dir.resolve())
     data = own_folder(settings)
     key = kept_token(data.session_key)
-    access = Access(settings.effective_token(), own_names(settings.host_names), settings.effective_viewer_token(), key)
+    access = Access(
+        settings.effective_token(),
+        own_names(settings.host_names),
+        settings.effective_viewer_token(),
+        key,
+        metrics_token=settings.effective_metrics_token(),
+    )
     with only_server(data), logging_to(data, settings.rotation), listening(settings.host, settings.port) as listener:
         port = listener.getsockname()[1]
         address = _address(settings.host, port)

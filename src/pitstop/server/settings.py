@@ -28,6 +28,8 @@ class Settings:
     """The bearer token that clients must send; None: the one that the first start makes and keeps in ``<data>/token``."""
     viewer_token: str | None = None
     """The bearer token of viewers, who may look at everything and change nothing; None: there are no viewers."""
+    metrics_token: str | None = None
+    """The bearer token of Prometheus, good for ``/metrics`` alone; None: it needs the token of viewers or operators."""
     spares: int = 1
     """The number of warm runner processes that are kept ready. Each holds an idle Spark session (some 400 MB)."""
     master: str = "local[*]"
@@ -88,6 +90,14 @@ class Settings:
         if self.viewer_token is not None and self.viewer_token == self.effective_token():
             raise UsageError("The token of viewers is that of operators, too: give another one.")
         return self.viewer_token
+
+    def effective_metrics_token(self) -> str | None:
+        """Return the token that is good for metrics alone; None if there is none."""
+        if self.metrics_token is not None and len(self.metrics_token) < SHORTEST_TOKEN:
+            raise UsageError(f"The token of metrics has at least {SHORTEST_TOKEN} characters.")
+        if self.metrics_token is not None and self.metrics_token in (self.effective_token(), self.viewer_token):
+            raise UsageError("The token of metrics is that of operators or viewers, too: give another one.")
+        return self.metrics_token
 
 
 def kept_token(path: Path) -> str:

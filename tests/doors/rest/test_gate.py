@@ -65,6 +65,36 @@ def test_without_the_token_only_probes_and_the_description_answer(given):
     assert [refused(path=path, authorization=given) for path in sorted(access.OPEN)] == [None] * 4
 
 
+SCRAPES = Access(TOKEN, frozenset({"testserver"}), "the-viewers-token", metrics_token="the-metrics-token")
+SCRAPER = {"host": "127.0.0.1", "authorization": "Bearer the-metrics-token"}
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_the_token_of_metrics_gives_the_metrics(method):
+    assert SCRAPES.refusal("/metrics", Headers(SCRAPER), method) is None
+    without = Access(TOKEN, viewer_token="the-viewers-token")
+    assert without.refusal("/metrics", Headers(SCRAPER), method).code == "DENIED"
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("GET", path) for path in ("/api/v1/jobs", "/api/v1/me", "/metrics/", "/api/v1/jobs/x/metrics", "/api/v1/events")]
+    + [("POST", path) for path in ("/metrics", "/api/v1/jobs", "/api/v1/sql", "/api/v1/sign-in-links", "/sign-out")]
+    + [("DELETE", "/api/v1/snapshots/s"), ("PUT", "/api/v1/maps/m")],
+)
+def test_the_token_of_metrics_gives_nothing_else(method, path):
+    found = SCRAPES.refusal(path, Headers(SCRAPER), method)
+    assert (found.http_status, found.code) == (403, "FORBIDDEN")
+    assert found.message == "This token is that of metrics: it may ask GET /metrics and nothing else."
+
+
+def test_nobody_signs_in_with_the_token_of_metrics(state):
+    with TestClient(application(state, SCRAPES)) as http:
+        assert http.post("/sign-in", json={"token": "the-metrics-token"}).status_code == 401
+        assert http.get("/metrics", headers=SCRAPER).status_code == 200
+        assert http.post("/api/v1/sign-in-links", headers=SCRAPER).status_code == 403
+
+
 def test_a_refused_request_is_answered_before_its_body_is_read():
     """600 MB once took 1.4 GB of memory before the token was looked at."""
     sent = []

@@ -5,6 +5,7 @@ from pitstop.launchers.environment import runner_environment
 SERVER = {
     "PATH": "/bin", "HOME": "/home/x", "LC_ALL": "C", "JAVA_HOME": "/java", "SPARK_CONF_DIR": "/conf", "PYTHONPATH": "/src",
     "PITSTOP_MASTER": "local[2]", "PITSTOP_TOKEN": "sesame-open", "PITSTOP_VIEWER_TOKEN": "look",
+    "PITSTOP_METRICS_TOKEN": "count",
     "AWS_SECRET_ACCESS_KEY": "hush", "AWS_REGION": "here",
     "DATABASE_URL": "postgres://x:y@z", "GITHUB_TOKEN": "hush",
 }  # fmt: skip
@@ -22,7 +23,7 @@ def test_what_the_user_names_beside_it():
 
 
 def test_the_tokens_never():
-    assert not {"PITSTOP_TOKEN", "PITSTOP_VIEWER_TOKEN"} & set(runner_environment(SERVER, ["*"]))
+    assert not {"PITSTOP_TOKEN", "PITSTOP_VIEWER_TOKEN", "PITSTOP_METRICS_TOKEN"} & set(runner_environment(SERVER, ["*"]))
 
 
 def test_local_times_are_those_of_utc_unless_the_user_wants_the_servers():

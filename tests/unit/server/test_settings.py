@@ -68,6 +68,25 @@ def test_a_given_token_goes_before_the_kept_one_and_must_be_long_enough(tmp_path
         Settings(data_dir=tmp_path, token="short").effective_token()
 
 
+def test_a_token_of_metrics_is_long_enough_and_nobody_elses(tmp_path):
+    given = {"data_dir": tmp_path, "token": "sesame-open", "viewer_token": "only-looks"}
+    assert Settings(**given).effective_metrics_token() is None
+    assert Settings(**given, metrics_token="count-it").effective_metrics_token() == "count-it"
+    with pytest.raises(UsageError, match=r"^The token of metrics has at least 8 characters\.$"):
+        Settings(**given, metrics_token="short").effective_metrics_token()
+    for other in ("sesame-open", "only-looks"):
+        with pytest.raises(UsageError, match=r"^The token of metrics is that of operators or viewers, too: give another one\.$"):
+            Settings(**given, metrics_token=other).effective_metrics_token()
+
+
+def test_the_token_of_metrics_comes_from_a_file_else_from_the_environment(served, monkeypatch, tmp_path):
+    write_private(tmp_path / "metrics-token", "of-a-file\n")
+    monkeypatch.setenv("PITSTOP_METRICS_TOKEN", "of-the-environment")
+    assert served().metrics_token == "of-the-environment"
+    assert served("--metrics-token-file", str(tmp_path / "metrics-token")).metrics_token == "of-a-file"
+    assert served().viewer_token is None
+
+
 def test_a_variable_that_is_set_to_nothing_names_no_store(monkeypatch):
     """As Compose sets one that is to be taken back."""
     started = []
