@@ -96,7 +96,7 @@ def submit(
     if snapshot is not None:
         call.say(f"Will restore the job from the snapshot with name '{snapshot}'")
     job = call.service().submit(request)
-    _finish(call, job, lambda now: f"Job {describe(now)} is {now.status}.")
+    _finish(call, job, lambda now: f"Job {describe(now)} is {now.display_status}.")
 
 
 def check(
@@ -273,7 +273,7 @@ def resume(call: Call, job: JobArgument) -> None:
     """Resume a job where it stopped: a suspended one, or one that has failed or was cancelled and keeps its state."""
     found = call.service().job(job)
     if found.status not in (JobState.SUSPENDED, JobState.FAILED):
-        raise ConflictError(f"Job '{job}' is not suspended. Current state: {found.status}")
+        raise ConflictError(f"Job '{job}' is not suspended. Current state: {found.display_status}")
     call.say(f"Resuming job {describe(found)}...")
     call.service().resume(found.id)
     _finish(call, found, lambda now: "Job resumed.")
@@ -291,7 +291,7 @@ def restart(call: Call, job: JobArgument) -> None:
 def refuse_ended(asked: str, job: JobStatus) -> None:
     """ConflictError if the job has ended; ``asked`` is what the user called it."""
     if job.status.terminal:
-        raise ConflictError(f"Job '{asked}' is not active. Current state: {job.status}")
+        raise ConflictError(f"Job '{asked}' is not active. Current state: {job.display_status}")
 
 
 def renamed_option(pairs: list[str] | None) -> dict[str, Any]:
@@ -336,7 +336,7 @@ def _spark_settings(text: str) -> dict[str, Any]:
 def _in_state(call: Call, asked: str, state: JobState, word: str) -> JobStatus:
     job = call.service().job(asked)
     if job.status is not state:
-        raise ConflictError(f"Job '{asked}' is not {word}. Current state: {job.status}")
+        raise ConflictError(f"Job '{asked}' is not {word}. Current state: {job.display_status}")
     return job
 
 

@@ -24,6 +24,7 @@ def job_facts(job: JobStatus) -> dict[str, Any]:
         "id": job.id,
         "name": job.name,
         "status": job.status.value,
+        "display_status": job.display_status.value,
         "submission_time": iso(job.submission_time),
         "start_time": iso(job.start_time),
         "completion_time": iso(job.completion_time),
@@ -32,6 +33,10 @@ def job_facts(job: JobStatus) -> dict[str, Any]:
         "failure": job.failure,
         "interruption": job.interruption,
         "attempts": job.attempts,
+        "restarts": {cause.value: runs for cause, runs in job.restarts.items()},
+        "updates": job.updates,
+        "failed_updates": job.failed_updates,
+        "update_gap_seconds": job.update_gap_seconds,
         "next_try": iso(_next_try(job)),
         "has_state": job.has_state,
         "state_kept_until": iso(job.state_kept_until),
@@ -47,13 +52,14 @@ def job_lines(job: JobStatus) -> list[str]:
     facts = {
         "ID": job.id,
         "Name": job.display_name,
-        "Status": job.status.value,
-        "Meaning": job.status.sentence,
+        "Status": job.display_status.value,
+        "Meaning": job.display_status.sentence,
         "Submitted": iso(job.submission_time),
         "Started": iso(job.start_time),
         "Ended": iso(job.completion_time),
         "Suspended": job.suspension_cause,
         "Interrupted": job.interruption,
+        "Restarts": _restarts(job),
         "Attempts": _attempts(job),
         "Failure": job.failure,
         "State": _state(job),
@@ -61,7 +67,7 @@ def job_lines(job: JobStatus) -> list[str]:
         "Planned for": _planned_for(job),
         "Guarantee": job.config.processing_guarantee.value,
         "Started from": job.config.initial_snapshot,
-        "Epoch": str(progress.epoch) if progress.epoch >= 0 else None,
+        "Epoch": _epoch(progress),
         "Under way": _under_way(progress),
         "Table away": _tables_away(progress) if job.status is JobState.RUNNING else None,
         "Rows read": f"{progress.input_rows:,} ({progress.rows_per_second:,.1f} a second)",
@@ -84,6 +90,18 @@ def _attempts(job: JobStatus) -> str | None:
     again = f"the next one is at {iso(at)}" if at is not None else None
     said = "; ".join(part for part in (failed, again) if part is not None)
     return f"{said} (option restart: {job.config.restart})" if said else None
+
+
+def _epoch(progress: Progress) -> str | None:
+    if progress.epoch < 0:
+        return None
+    return f"{progress.epoch}" if progress.epoch_at is None else f"{progress.epoch}, committed {iso(progress.epoch_at)}"
+
+
+def _restarts(job: JobStatus) -> str | None:
+    """How many runs were followed by another one, and why."""
+    causes = ", ".join(f"{runs:,} {cause.value}" for cause, runs in job.restarts.items())
+    return f"{sum(job.restarts.values()):,} ({causes})" if causes else None
 
 
 def _planned_for(job: JobStatus) -> str | None:
@@ -125,7 +143,7 @@ def _tables_away(progress: Progress) -> str | None:
 def progress_facts(progress: Progress) -> dict[str, Any]:
     """The progress of a job's run as structured output."""
     away = [dataclasses.asdict(each) | {"since": iso(each.since), "read_at": iso(each.read_at)} for each in progress.tables_away]
-    return progress.to_dict() | {"tables_away": away}
+    return progress.to_dict() | {"tables_away": away, "epoch_at": iso(progress.epoch_at)}
 
 
 def _state(job: JobStatus) -> str | None:
@@ -139,9 +157,10 @@ def _state(job: JobStatus) -> str | None:
 
 def metric_lines(job: JobStatus) -> list[str]:
     """The progress of a job's run: its totals, then a line for each stage."""
-    progress = job.progress.to_dict()
+    progress = job.progress.to_dict() | {"epoch_at": iso(job.progress.epoch_at)}
     stages: dict[str, dict[str, Any]] = progress.pop("stages")
     away = [each["stage"] for each in progress.pop("tables_away")]
+    progress |= {f"  {figure}": rows for figure, rows in progress.pop("left_out_before").items()}
     progress |= {"tables_away": ", ".join(away)} if away else {}
     progress |= {f"  {part}": spent for part, spent in progress.pop("parts_ms").items()}
     lines = [f"{key:<16} {'-' if value is None else value}" for key, value in progress.items()]

@@ -84,7 +84,7 @@ _JOB_HEAD = f"{'ID':<19} {'STATUS':<18} {'SUBMISSION TIME':<23} NAME"
 
 
 def _job_line(job: JobStatus) -> str:
-    return f"{job.id:<19} {job.status.value:<18} {iso(job.submission_time) or '':<23} {job.display_name}"
+    return f"{job.id:<19} {job.display_status.value:<18} {iso(job.submission_time) or '':<23} {job.display_name}"
 
 
 def list_kept_states(call: Call) -> None:

@@ -15,7 +15,7 @@ from pitstop.client.rows import SqlRows, rows_of_last
 from pitstop.errors import EngineError
 from pitstop.kit.wire import json_text
 from pitstop.maps.model import Entry
-from pitstop.model.job import JobState, Progress
+from pitstop.model.job import DisplayStatus, JobState, Progress
 from pitstop.model.job_event import JobEvent, StateChange
 from pitstop.model.operation import StateAtStart
 from pitstop.model.snapshot import SnapshotRecord
@@ -154,8 +154,13 @@ class JobHandle:
 
     @property
     def status(self) -> JobState:
-        """The job's state now."""
+        """The job's state now, in Jet's words: FAILED also if a user cancelled it."""
         return self.details.status
+
+    @property
+    def display_status(self) -> DisplayStatus:
+        """The same in the word that people look at: CANCELLED if a user cancelled the job."""
+        return self.details.display_status
 
     def metrics(self) -> Progress:
         """Return the progress of the run: epoch, rows, watermark, and each stage's numbers."""

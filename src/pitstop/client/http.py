@@ -172,7 +172,7 @@ class HttpService:
             except WaitTimeoutError:
                 if left <= _WAIT_SECONDS:
                     break
-        raise not_in_time(name_or_id, self.job(name_or_id).status, states, timeout)
+        raise not_in_time(name_or_id, self.job(name_or_id).display_status, states, timeout)
 
     def graph(self, name_or_id: str, version: int | None = None) -> JobGraph:
         return self._get(JobGraph, _job(name_or_id) + "/graph", version=version)

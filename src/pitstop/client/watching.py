@@ -50,7 +50,7 @@ def job_in(service: HttpService, job_id: str, states: Collection[JobState], seco
             return job
     if time.monotonic() < deadline:
         raise _ended(service)
-    raise not_in_time(job_id, service.job(job_id).status, states, seconds)
+    raise not_in_time(job_id, service.job(job_id).display_status, states, seconds)
 
 
 def _ended(service: HttpService) -> UnreachableError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -23,6 +24,7 @@ from pitstop.control.ports import CONTROL, Launcher, Outputs, Registry, Wake, Wo
 from pitstop.control.preparing import Preparer
 from pitstop.control.retention import has_state
 from pitstop.control.scaling import Scaler
+from pitstop.control.tallies import counted
 from pitstop.control.trying import undecidable
 from pitstop.errors import ConflictError, FencedError, StoreError
 from pitstop.kit.clock import Clock
@@ -231,11 +233,13 @@ class Controller:
             event = unless_shared(job, event, self._registry) if job is not None else event
             decision = decide(job, event, now) if job is not None else None
             if job is not None and decision is not None:
+                events = events_of(job, event, decision, now)
+                decision = dataclasses.replace(decision, job=counted(job, event, decision.job, events))
                 if decision.job != job:
                     self._registry.save_job(decision.job)
                 if decision.job.version != job.version:
                     self._keep_versions(job, decision.job, now)
-                for happened in events_of(job, event, decision, now):
+                for happened in events:
                     self._registry.add_event(job.id, happened)
                 for action in decision.actions:
                     if isinstance(action, StoreAction):

@@ -37,7 +37,16 @@ def change_of(before: Job, event: Event, after: Job, now: float) -> StateChange:
     else:
         trouble = _trouble(before, event)
         reason, by_user = f"{_words(asked)}: {trouble}" if trouble else _words(asked), asked is not Verb.RESCALE
-    return StateChange(now, before.state, after.state, _short(reason), by_user, trace=_trace(event))
+    return StateChange(
+        now,
+        before.state,
+        after.state,
+        _short(reason),
+        by_user,
+        trace=_trace(event),
+        display_previous=before.display_status,
+        display_new=after.display_status,
+    )
 
 
 def _trace(event: Event) -> str | None:

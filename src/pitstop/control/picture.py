@@ -30,7 +30,7 @@ $ pitstop events speeds
 2026-11-21T06:20:40.061 Pitstop: NOT_RUNNING -> STARTING (A run is started)
 2026-11-21T06:20:43.502 Pitstop: STARTING -> RUNNING (The run is up)
 2026-11-21T06:31:12.899 Snapshot 'friday' taken of epoch 812: 48,291 bytes
-2026-11-21T06:31:12.900 User: RUNNING -> FAILED (Cancel and export)
+2026-11-21T06:31:12.900 User: RUNNING -> CANCELLED (Cancel and export)
 ```
 
 | who | how |

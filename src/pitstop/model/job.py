@@ -12,6 +12,7 @@ from pitstop.model.cluster import Placement
 from pitstop.model.config import JobConfig
 from pitstop.model.left_out import BAD, LeftOut
 from pitstop.model.report import Report
+from pitstop.model.tally import Tally
 
 
 class JobState(StrEnum):
@@ -44,8 +45,38 @@ _SENTENCES = {
     JobState.SUSPENDED: "Stopped, by a user or by a failure; its state is kept.",
     JobState.SUSPENDED_EXPORTING_SNAPSHOT: "Suspended, and its state is being copied to a named snapshot.",
     JobState.COMPLETING: "All input is processed; the result is being stored.",
-    JobState.FAILED: "Ended with an error, or cancelled by a user.",
+    JobState.FAILED: "Ended with an error, or cancelled by a user: that is shown as CANCELLED.",
     JobState.COMPLETED: "Ended normally.",
+}
+
+
+class DisplayStatus(StrEnum):
+    """The word for a job's state that people look at: that of its JobState, but CANCELLED for a job that a user cancelled."""
+
+    NOT_RUNNING = "NOT_RUNNING"
+    STARTING = "STARTING"
+    RUNNING = "RUNNING"
+    SUSPENDED = "SUSPENDED"
+    SUSPENDED_EXPORTING_SNAPSHOT = "SUSPENDED_EXPORTING_SNAPSHOT"
+    COMPLETING = "COMPLETING"
+    FAILED = "FAILED"
+    CANCELLED = "CANCELLED"
+    COMPLETED = "COMPLETED"
+
+    @classmethod
+    def of(cls, state: JobState, user_cancelled: bool) -> DisplayStatus:
+        """Return the word for a job in this state."""
+        return cls.CANCELLED if user_cancelled and state is JobState.FAILED else cls(state.value)
+
+    @property
+    def sentence(self) -> str:
+        """What it means, for people."""
+        return _DISPLAY_SENTENCES.get(self) or JobState(self.value).sentence
+
+
+_DISPLAY_SENTENCES = {
+    DisplayStatus.FAILED: "Ended with an error.",
+    DisplayStatus.CANCELLED: "Cancelled by a user.",
 }
 
 
@@ -101,13 +132,19 @@ class Progress:
     """Rows that did not parse, were too far ahead of the clock, or no function could take, since the job was submitted."""
     stages: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Per stage: rows in and out since the job was submitted, state rows and bytes, ``state_ms`` (how long its tasks were at its
-    state in the last epoch with data), rows that go no further, a figure for each reason (model.left_out), source offsets."""
+    state in the last epoch with data), rows that go no further, a figure for each reason (model.left_out), source offsets, and
+    of a source ``behind`` (how much was there to read when its last epoch was planned, and is not in that) with
+    ``behind_in``, the unit: bytes, events or rows."""
     busy_seconds: int = 0
     """How long the epoch that is under way has taken so far, once that is long: in steps of ten seconds."""
     parts_ms: dict[str, int] = field(default_factory=dict)
     """The parts of the last epoch with data in milliseconds, in the words of Spark; ``addBatch`` computes and writes its rows."""
     tables_away: tuple[TableAway, ...] = ()
     """Tables of hash joins that cannot be read; one goes from here once it has been read again."""
+    epoch_at: Moment | None = None
+    """When the last epoch was committed; null before the first."""
+    left_out_before: dict[LeftOut, int] = field(default_factory=dict)
+    """The rows that went no further of stages that updates have dropped, by reason."""
 
     @property
     def late_rows(self) -> int:
@@ -121,12 +158,18 @@ class Progress:
         return {reason: rows for reason, rows in sums.items() if rows}
 
     @property
+    def left_out_in_all(self) -> dict[LeftOut, int]:
+        """The same with the stages that updates have dropped: it only grows."""
+        now, before = self.left_out, self.left_out_before
+        return {reason: now.get(reason, 0) + before.get(reason, 0) for reason in LeftOut if reason in now or reason in before}
+
+    @property
     def bad_before(self) -> int:
         """How many of the bad rows no stage has: of stages that are gone, or of a release that did not count why."""
         return max(0, self.bad_rows - sum(self.left_out.get(reason, 0) for reason in BAD))
 
     def to_dict(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)
+        return dataclasses.asdict(self) | {"left_out_before": {reason.value: n for reason, n in self.left_out_before.items()}}
 
 
 @dataclass(frozen=True)
@@ -288,6 +331,8 @@ class Job:
     quorum: int = 0
     """How many members there must be for it to run, if it is protected against a split brain; then it never shrinks. At first
     more than half of those that there were when it was submitted."""
+    tally: Tally = field(default_factory=Tally)
+    """Counts of what has befallen it since it was submitted, or since an older release had it."""
 
     @property
     def saved(self) -> Version:
@@ -314,6 +359,11 @@ class Job:
     @property
     def display_name(self) -> str:
         return self.name or "N/A"
+
+    @property
+    def display_status(self) -> DisplayStatus:
+        """The word for its state that people look at."""
+        return DisplayStatus.of(self.state, self.user_cancelled)
 
     @property
     def active(self) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pitstop.kit.wire import Moment, described
-from pitstop.model.job import JobState
+from pitstop.model.job import DisplayStatus, JobState
 from pitstop.model.report import Report
 
 
@@ -29,13 +29,19 @@ class StateChange:
     """Its number among the events of the job: 1 for the first, then without gaps. 0 before it is recorded."""
     trace: str | None = None
     """Stack trace of the run that failed; null if none did, or its process is just gone."""
+    display_previous: DisplayStatus | None = None
+    """The word for the state before that people look at: CANCELLED where a user had cancelled the job. null: an older release
+    recorded the event."""
+    display_new: DisplayStatus | None = None
+    """The same for the state since then."""
     kind: Literal["state"] = "state"
     """Tells it from other events."""
 
     @property
     def text(self) -> str:
-        """For people, in one line: ``User: RUNNING -> FAILED (Cancel)``."""
-        return f"{'User' if self.user_requested else 'Pitstop'}: {self.previous} -> {self.new} ({self.reason})"
+        """For people, in one line: ``User: RUNNING -> CANCELLED (Cancel)``."""
+        before, after = self.display_previous or self.previous, self.display_new or self.new
+        return f"{'User' if self.user_requested else 'Pitstop'}: {before} -> {after} ({self.reason})"
 
 
 @described

@@ -91,7 +91,7 @@ class Quick:
             return found.json if found.status in states else None
 
         async def late() -> NoReturn:
-            raise not_in_time(name, (await now()).status, states, seconds)
+            raise not_in_time(name, (await now()).display_status, states, seconds)
 
         return await self._waiters.wait(JobIs(first.id, states), look, late, lambda: until - time.monotonic(), receive)
 

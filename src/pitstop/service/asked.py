@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from pitstop.errors import WaitTimeoutError
-from pitstop.model.job import JobState
+from pitstop.model.job import DisplayStatus, JobState
 from pitstop.service.changes import Changes
 
 T = TypeVar("T")
@@ -62,7 +62,7 @@ class Asked(Generic[T]):
         return self.began + self.seconds - time.monotonic()
 
 
-def not_in_time(name_or_id: str, status: JobState, states: Collection[JobState], seconds: float) -> WaitTimeoutError:
+def not_in_time(name_or_id: str, status: DisplayStatus, states: Collection[JobState], seconds: float) -> WaitTimeoutError:
     """Return the error for a caller that has waited in vain for a job to be in one of these states."""
     return WaitTimeoutError(f"Job '{name_or_id}' is {status}, not {' or '.join(states)}, after {seconds:.0f} seconds.")
 

@@ -87,7 +87,7 @@ class Reads:
             return self._status(found) if found.state in states else None
 
         def late() -> NoReturn:
-            raise not_in_time(name_or_id, now().state, states, timeout)
+            raise not_in_time(name_or_id, now().display_status, states, timeout)
 
         return Asked(JobIs(job.id, states), look, late, timeout)
 

@@ -14,10 +14,11 @@ from pitstop.kit.wire import Moment, described
 from pitstop.maps.model import Entry, JournalEvent
 from pitstop.model.cluster import Member, MemberState, Placement
 from pitstop.model.config import JobConfig
-from pitstop.model.job import Job, JobSource, JobState, Progress, Watched
+from pitstop.model.job import DisplayStatus, Job, JobSource, JobState, Progress, Watched
 from pitstop.model.job_event import JobEvent, StateChange
 from pitstop.model.operation import Operation, OperationState, Verb, snapshot_of
 from pitstop.model.report import Report
+from pitstop.model.tally import RestartCause
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -50,7 +51,7 @@ class JobStatus:
     name: str | None
     """Unique among the jobs that have not ended."""
     status: JobState
-    """Where the job is in its life."""
+    """Where the job is in its life, in Jet's words: FAILED also if a user cancelled it."""
     submission_time: Moment
     """Never changes on restart, suspend or resume."""
     start_time: Moment | None
@@ -99,6 +100,21 @@ class JobStatus:
     """A new version was asked for and is not up yet; of a suspended job: it starts when the job is resumed."""
     placement: Placement | None = None
     """The members that its run is planned for; null if the server has no members of its own."""
+    restarts: dict[RestartCause, int] = field(default_factory=dict)
+    """How many of its runs were followed by another one, by cause, since it was submitted."""
+    updates: int = 0
+    """How many updates have put a new version in the place of the one before."""
+    failed_updates: int = 0
+    """How many updates had stopped the job, or had their version in place, and were taken back."""
+    update_gap_seconds: float | None = None
+    """The gap of the last update that succeeded; null: there was none, or it was of a suspended job."""
+    display_status: DisplayStatus = DisplayStatus.NOT_RUNNING
+    """The status that people look at: CANCELLED if a user cancelled the job, so that FAILED means a failure. It follows from
+    status and user_cancelled."""
+
+    def __post_init__(self) -> None:
+        # Derived, also from what a server of an older release answers.
+        object.__setattr__(self, "display_status", DisplayStatus.of(self.status, self.user_cancelled))
 
     @classmethod
     def of(cls, job: Job, progress: Progress, has_state: bool = False, kept_until: float | None = None) -> JobStatus:
@@ -133,6 +149,10 @@ class JobStatus:
             state_kept_until=kept_until if has_state else None,
             updating=coming or job.preparation is not None,
             placement=job.placement,
+            restarts=job.tally.restarts,
+            updates=job.tally.updates,
+            failed_updates=job.tally.failed_updates,
+            update_gap_seconds=job.tally.gap_seconds,
         )
 
     @cached_property

@@ -199,7 +199,7 @@ def _describe(service: Service, job: JobStatus) -> Result:
     facts: list[tuple[str, Value]] = [
         ("name", job.name),
         ("id", job.id),
-        ("status", job.status.value),
+        ("status", job.display_status.value),
         ("version", str(job.version)),
         ("submitted", _moment(job.submission_time)),
         ("started", _moment(job.start_time)),

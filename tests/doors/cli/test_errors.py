@@ -21,12 +21,12 @@ def test_an_unknown_job(cli, verb):
     ("arguments", "state_name", "sentence"),
     [
         (("suspend", "x"), "SUSPENDED", "Job 'x' is not running. Current state: SUSPENDED"),
-        (("suspend", "x"), "FAILED", "Job 'x' is not running. Current state: FAILED"),
+        (("suspend", "x"), "FAILED", "Job 'x' is not running. Current state: CANCELLED"),
         (("restart", "x"), "NOT_RUNNING", "Job 'x' is not running. Current state: NOT_RUNNING"),
         (("resume", "x"), "RUNNING", "Job 'x' is not suspended. Current state: RUNNING"),
         (("cancel", "x"), "COMPLETED", "Job 'x' is not active. Current state: COMPLETED"),
-        (("cancel", JOB), "FAILED", f"Job '{JOB}' is not active. Current state: FAILED"),
-        (("save-snapshot", "-C", "x", "s"), "FAILED", "Job 'x' is not active. Current state: FAILED"),
+        (("cancel", JOB), "FAILED", f"Job '{JOB}' is not active. Current state: CANCELLED"),
+        (("save-snapshot", "-C", "x", "s"), "FAILED", "Job 'x' is not active. Current state: CANCELLED"),
         (("save-snapshot", "-C", "x", "s"), "COMPLETED", "Job 'x' is not active. Current state: COMPLETED"),
     ],
 )

@@ -155,7 +155,7 @@ def test_following_the_events_shows_each_also_those_made_while_the_server_is_awa
     assert (process.returncode, up) == (0, UP)
     assert suspended == "User: RUNNING -> SUSPENDED (Suspend)\n"
     seen = [line.partition(" ")[2] for line in out.splitlines(keepends=True)]
-    assert seen == ["User: SUSPENDED -> NOT_RUNNING (Resume)\n", *UP, "User: RUNNING -> FAILED (Cancel)\n"]
+    assert seen == ["User: SUSPENDED -> NOT_RUNNING (Resume)\n", *UP, "User: RUNNING -> CANCELLED (Cancel)\n"]
 
 
 def test_watching_jobs_shows_each_that_changes_also_those_that_do_while_the_server_is_away(state, start):
@@ -173,7 +173,7 @@ def test_watching_jobs_shows_each_that_changes_also_those_that_do_while_the_serv
         watched.append(process.stdout.readline().split()[:2])
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=30)
-    assert watched == [["ID", "STATUS"], [JOB, "RUNNING"], [JOB, "SUSPENDED"], [JOB, "FAILED"]]
+    assert watched == [["ID", "STATUS"], [JOB, "RUNNING"], [JOB, "SUSPENDED"], [JOB, "CANCELLED"]]
     assert process.returncode == 130
 
 

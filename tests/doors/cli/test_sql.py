@@ -46,6 +46,12 @@ def test_jobs_are_shown_by_name_without_those_that_have_ended(sql, state):
     assert sql("SHOW JOBS", "-o", "csv")[1] == "name\nfirst\nsecond\n"
 
 
+def test_a_job_that_a_user_cancelled_is_described_as_that(sql, state):
+    brought_to(state, JobState.FAILED, "gone")
+    facts = {fact["property"]: fact["value"] for fact in json.loads(sql("DESCRIBE JOB gone", "-o", "json")[1])}
+    assert (facts["status"], facts["failure"]) == ("CANCELLED", "Cancelled by user")
+
+
 def test_snapshots_are_made_shown_and_dropped(sql, state):
     running(state)
     assert sql('CREATE OR REPLACE SNAPSHOT before FOR JOB "hello-world"')[:2] == (0, "OK\n")

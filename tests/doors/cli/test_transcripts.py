@@ -10,6 +10,7 @@ import yaml
 
 from pitstop.model.job import JobState, Progress, TableAway
 from pitstop.model.retention import KEPT, USUAL
+from pitstop.model.tally import RestartCause, Tally
 from tests.doors.conftest import TOKEN
 from tests.doors.doors import brought_to, running
 
@@ -49,7 +50,7 @@ def test_list_jobs_hides_ended_ones_unless_asked_for(cli, state):
     header = "ID                  STATUS             SUBMISSION TIME         NAME\n"
     first = "0401-9f77-b9c0-0001 RUNNING            2020-03-15T14:37:01.011 hello-world\n"
     second = "0401-9f77-b9c0-0002 SUSPENDED_EXPORTING_SNAPSHOT 2020-03-15T14:37:01.011 two\n"
-    ended = "0401-9f77-b9c0-0003 FAILED             2020-03-15T14:37:01.011 gone\n"
+    ended = "0401-9f77-b9c0-0003 CANCELLED          2020-03-15T14:37:01.011 gone\n"
     unnamed = "0401-9f77-b9c0-0004 RUNNING            2020-03-15T14:37:01.011 N/A\n"
 
     def listed(*options):
@@ -135,7 +136,32 @@ def test_submit_of_a_job_that_its_failure_suspends_is_an_error(cli, artifact):
 def test_a_verb_tells_what_it_does_and_when_it_is_done(cli, state, command, before, doing, done, after, asked):
     brought_to(state, JobState(before))
     assert cli(command, asked) == (0, f"{doing} job {DESCRIBED}...\n{done}\n", "")
-    assert state.job(JOB).status.value == after
+    found = state.job(JOB)
+    assert found.status.value == after
+    assert found.display_status.value == ("CANCELLED" if command == "cancel" else after)
+
+
+def test_a_cancelled_job_is_shown_as_that_and_one_that_failed_as_that(cli, state):
+    brought_to(state, JobState.FAILED)
+    broken = running(state, "broken", "# fails: No such column.")
+    shown = {name: cli("status", name)[1].splitlines()[2:4] for name in ("hello-world", "broken")}
+    assert shown == {
+        "hello-world": ["Status:        CANCELLED", "Meaning:       Cancelled by a user."],
+        "broken": ["Status:        FAILED", "Meaning:       Ended with an error."],
+    }
+    told = {job["id"]: (job["status"], job["display_status"]) for job in json.loads(cli("-o", "json", "list-jobs", "-a")[1])}
+    assert told == {JOB: ("FAILED", "CANCELLED"), broken: ("FAILED", "FAILED")}
+
+
+def test_status_tells_restarts_by_cause_and_when_the_last_epoch_was(cli, state):
+    running(state)
+    state.put(JOB, tally=Tally({RestartCause.LOST: 2, RestartCause.UPDATE: 1}))
+    state.advance(JOB, Progress(7, epoch_at=1584283021.011))
+    shown = cli("status", JOB)[1].splitlines()
+    assert "Restarts:      3 (2 lost, 1 update)" in shown
+    assert f"Epoch:         7, committed {SUBMITTED}" in shown
+    facts = json.loads(cli("-o", "json", "status", JOB)[1])
+    assert (facts["restarts"], facts["progress"]["epoch_at"]) == ({"lost": 2, "update": 1}, SUBMITTED)
 
 
 @pytest.mark.parametrize(("option", "also", "after"), [((), "", "RUNNING"), (("-C",), " and cancelling the job", "FAILED")])
@@ -222,6 +248,7 @@ def test_status_and_metrics(cli, state):
         "epoch_ms         250",
         "bad_rows         3",
         "busy_seconds     0",
+        "epoch_at         -",
         "  addBatch       240",
         "  walCommit      9",
         "",
@@ -294,7 +321,7 @@ def test_the_events_of_a_job_are_a_line_each(cli, state):
     running(state)
     state.cancel(JOB)
     up = "NOT_RUNNING -> STARTING (A run is started)", "STARTING -> RUNNING (The run is up)"
-    lines = [f"Pitstop: {change}" for change in up] + ["User: RUNNING -> FAILED (Cancel)"]
+    lines = [f"Pitstop: {change}" for change in up] + ["User: RUNNING -> CANCELLED (Cancel)"]
     printed = "".join(f"{SUBMITTED} {line}\n" for line in lines)
     for asked in (("events", JOB), ("events", "hello-world"), ("events", "-f", JOB)):
         assert cli(*asked) == (0, printed, "")
@@ -306,6 +333,8 @@ def test_the_events_of_a_job_are_a_line_each(cli, state):
         "user_requested": True,
         "sequence": 3,
         "trace": None,
+        "display_previous": "RUNNING",
+        "display_new": "CANCELLED",
         "kind": "state",
     }
     assert json.loads(cli("-o", "json", "events", JOB)[1])[-1] == last

@@ -41,7 +41,7 @@ def test_whoever_asks_for_events_gets_more_than_one_page_of_them(client, state, 
     listener = job.add_status_listener(heard)
     job.cancel()
     assert listener.join(SECONDS)
-    assert heard == ["User: RUNNING -> FAILED (Cancel)"], "from now on, whatever was before"
+    assert heard == ["User: RUNNING -> CANCELLED (Cancel)"], "from now on, whatever was before"
 
 
 def test_a_restart_is_heard_change_by_change_and_the_end_of_the_job_is_the_last(client, state):
@@ -51,7 +51,7 @@ def test_a_restart_is_heard_change_by_change_and_the_end_of_the_job_is_the_last(
     job.wait_started()
     job.cancel()
     assert listener.join(SECONDS)
-    assert heard == ["User: RUNNING -> NOT_RUNNING (Restart)", *UP, "User: RUNNING -> FAILED (Cancel)"]
+    assert heard == ["User: RUNNING -> NOT_RUNNING (Restart)", *UP, "User: RUNNING -> CANCELLED (Cancel)"]
 
 
 def test_changes_are_heard_while_they_happen(client, state):
@@ -71,7 +71,7 @@ def test_a_listener_may_begin_anywhere_among_the_events(client, state):
         heard = Heard()
         assert job.add_status_listener(heard, after).join(SECONDS)
         assert heard == expected
-    assert history == [*UP, "User: RUNNING -> FAILED (Cancel)"]
+    assert history == [*UP, "User: RUNNING -> CANCELLED (Cancel)"]
 
 
 def test_what_happens_while_the_server_is_away_is_heard_when_it_is_back(state, monkeypatch, caplog):
@@ -97,7 +97,7 @@ def test_what_happens_while_the_server_is_away_is_heard_when_it_is_back(state, m
         *UP,
         "User: RUNNING -> NOT_RUNNING (Restart)",
         *UP,
-        "User: RUNNING -> FAILED (Cancel)",
+        "User: RUNNING -> CANCELLED (Cancel)",
     ]
 
 
@@ -114,7 +114,7 @@ def test_a_function_that_fails_hears_the_next_change_all_the_same(client, state,
         job.suspend()
         job.cancel()
         assert listener.join(SECONDS)
-    assert heard == ["User: RUNNING -> SUSPENDED (Suspend)", "User: SUSPENDED -> FAILED (Cancel)"]
+    assert heard == ["User: RUNNING -> SUSPENDED (Suspend)", "User: SUSPENDED -> CANCELLED (Cancel)"]
     told = f"a status listener of job {job.id} failed at User: RUNNING -> SUSPENDED (Suspend)"
     assert [(record.getMessage(), str(record.exc_info[1])) for record in caplog.records] == [(told, "no such colour")]
 
@@ -128,7 +128,7 @@ def test_a_listener_that_was_removed_hears_nothing_more(client, state, monkeypat
     job.cancel()
     assert listener.join(SECONDS)
     assert other.join(SECONDS)
-    assert (heard, stays) == ([], ["User: RUNNING -> FAILED (Cancel)"])
+    assert (heard, stays) == ([], ["User: RUNNING -> CANCELLED (Cancel)"])
 
 
 def test_a_function_may_remove_its_own_listener(client, state):

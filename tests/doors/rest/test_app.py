@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from prometheus_client.parser import text_string_to_metric_families
 
 from pitstop.errors import EngineError, StoreError
-from pitstop.model.job import JobState, Progress
+from pitstop.model.job import DisplayStatus, JobState, Progress
 from pitstop.rest.access import Access
 from tests.doors.doors import application, brought_to, running
 
@@ -263,6 +263,7 @@ def test_metrics_are_what_prometheus_reads(http, state):
     assert samples["pitstop_job_rows_per_second", identity] == 12.5
     assert samples["pitstop_job_bad_rows_total", identity] == 2
     assert samples["pitstop_job_epoch_seconds", identity] == 0.25
+    assert samples["pitstop_job_rows_total", tuple(sorted((*identity, ("fate", "late"))))] == 7
     of_stages = {(name, dict(labels)["stage"]): value for (name, labels), value in samples.items() if "_stage_" in name}
     assert of_stages == {
         ("pitstop_stage_late_rows_total", "speed"): 7,
@@ -280,7 +281,7 @@ def test_metrics_are_what_prometheus_reads(http, state):
         for (name, labels), v in samples.items()
         if name == "pitstop_job_status" and identity[0] in labels
     }
-    assert states == {state.value: float(state is JobState.RUNNING) for state in JobState}
+    assert states == {state.value: float(state is DisplayStatus.RUNNING) for state in DisplayStatus}
     of_ended = {name: value for (name, labels), value in samples.items() if ("id", ended) in labels}
     assert of_ended == {"pitstop_job_status": 1.0}
 

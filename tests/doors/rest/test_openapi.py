@@ -150,7 +150,11 @@ REPORT = Report((StageVerdict("a", Verdict.NEW, "starts empty", "C01"),), Way.RE
 JOB = (
     "id name status submission_time start_time completion_time user_cancelled suspension_cause failure failure_details config "
     "options source token termination attempts due interruption lineage version update_failure plan progress "
-    "has_state state_kept_until updating placement"
+    "has_state state_kept_until updating placement restarts updates failed_updates update_gap_seconds display_status"
+)
+PROGRESS = (
+    "epoch watermark_ms input_rows rows_per_second epoch_ms bad_rows stages busy_seconds parts_ms tables_away epoch_at "
+    "left_out_before"
 )
 MANIFEST = (
     "name job_id job_name lineage epoch created watermark_ms plan partitions provider offsets stages versions files imported "
@@ -163,7 +167,7 @@ MANIFEST = (
     [
         ("JobStatus", JOB),
         ("JobSource", "artifact entry args dependencies"),
-        ("Progress", "epoch watermark_ms input_rows rows_per_second epoch_ms bad_rows stages busy_seconds parts_ms tables_away"),
+        ("Progress", PROGRESS),
         ("TableAway", "stage since read_at why"),
         ("SnapshotRecord", "name job_id job_name created bytes path epoch details"),
         ("SnapshotManifest", MANIFEST),

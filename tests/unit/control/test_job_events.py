@@ -62,7 +62,7 @@ def on_members(**options):
 
 TOLD = {
     # What users ask for
-    "cancel": (job(S.RUNNING), ask(Cancel), "User: RUNNING -> FAILED (Cancel)"),
+    "cancel": (job(S.RUNNING), ask(Cancel), "User: RUNNING -> CANCELLED (Cancel)"),
     "resume": (job(S.SUSPENDED), ask(Resume), "User: SUSPENDED -> NOT_RUNNING (Resume)"),
     "bring back": (job(S.FAILED), ask(Resume), "User: FAILED -> NOT_RUNNING (Resume)"),
     "update what has failed": (job(S.FAILED), ask(UpdateJob), "User: FAILED -> SUSPENDED (Update)"),
@@ -78,7 +78,7 @@ TOLD = {
     "cancel and export": (
         stopping(Mode.CANCEL_AND_EXPORT),
         seen(Stopped(snapshot=RECORD)),
-        "User: RUNNING -> FAILED (Cancel and export)",
+        "User: RUNNING -> CANCELLED (Cancel and export)",
     ),
     "no snapshot, no end": (
         stopping(Mode.CANCEL_AND_EXPORT),

@@ -6,6 +6,7 @@ import type { components, paths } from "./schema";
 type Schemas = components["schemas"];
 export type Job = Schemas["JobStatus"];
 export type JobState = Schemas["JobState"];
+export type DisplayStatus = Schemas["DisplayStatus"];
 export type JobProgress = Schemas["Progress"];
 export type JobHistory = Schemas["JobHistory"];
 export type JobGraph = Schemas["JobGraph"];

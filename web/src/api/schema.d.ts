@@ -1366,6 +1366,12 @@ export interface components {
             what: string;
         };
         /**
+         * DisplayStatus
+         * @description The word for a job's state that people look at: that of its JobState, but CANCELLED for a job that a user cancelled.
+         * @enum {string}
+         */
+        DisplayStatus: "NOT_RUNNING" | "STARTING" | "RUNNING" | "SUSPENDED" | "SUSPENDED_EXPORTING_SNAPSHOT" | "COMPLETING" | "FAILED" | "CANCELLED" | "COMPLETED";
+        /**
          * Door
          * @description What somebody has used, as it says of itself.
          * @enum {string}
@@ -1955,10 +1961,22 @@ export interface components {
             /** @description The options in force, those of the code included once it is compiled. */
             config: components["schemas"]["JobConfig"];
             /**
+             * @description The status that people look at: CANCELLED if a user cancelled the job, so that FAILED means a failure. It follows from
+             *     status and user_cancelled.
+             * @default NOT_RUNNING
+             */
+            display_status: components["schemas"]["DisplayStatus"];
+            /**
              * Due
              * @description NOT_RUNNING: it is not started again before this time.
              */
             due: string | null;
+            /**
+             * Failed Updates
+             * @description How many updates had stopped the job, or had their version in place, and were taken back.
+             * @default 0
+             */
+            failed_updates: number;
             /**
              * Failure
              * @description The sentence that says why it FAILED.
@@ -2013,6 +2031,13 @@ export interface components {
             } | null;
             /** @description Progress of its run. */
             progress: components["schemas"]["Progress"];
+            /**
+             * Restarts
+             * @description How many of its runs were followed by another one, by cause, since it was submitted.
+             */
+            restarts: {
+                [key: string]: number;
+            };
             /** @description What it runs. */
             source: components["schemas"]["JobSource"];
             /**
@@ -2025,7 +2050,7 @@ export interface components {
              * @description Of a job that has failed or was cancelled: until then it can be brought back.
              */
             state_kept_until: string | null;
-            /** @description Where the job is in its life. */
+            /** @description Where the job is in its life, in Jet's words: FAILED also if a user cancelled it. */
             status: components["schemas"]["JobState"];
             /**
              * Submission Time
@@ -2053,6 +2078,17 @@ export interface components {
              * @description Why the last update was rolled back, or the state could not be moved to disk.
              */
             update_failure: string | null;
+            /**
+             * Update Gap Seconds
+             * @description The gap of the last update that succeeded; null: there was none, or it was of a suspended job.
+             */
+            update_gap_seconds: number | null;
+            /**
+             * Updates
+             * @description How many updates have put a new version in the place of the one before.
+             * @default 0
+             */
+            updates: number;
             /**
              * Updating
              * @description A new version was asked for and is not up yet; of a suspended job: it starts when the job is resumed.
@@ -2677,6 +2713,12 @@ export interface components {
             way: components["schemas"]["Way"];
         };
         /**
+         * RestartCause
+         * @description Why a run of a job ended and another one follows it.
+         * @enum {string}
+         */
+        RestartCause: "requested" | "update" | "rollback" | "rescale" | "server" | "lost" | "away" | "failure";
+        /**
          * Role
          * @description What somebody may do.
          * @enum {string}
@@ -3003,6 +3045,13 @@ export interface components {
              * @description When it was decided.
              */
             at: string;
+            /** @description The same for the state since then. */
+            display_new: components["schemas"]["DisplayStatus"] | null;
+            /**
+             * @description The word for the state before that people look at: CANCELLED where a user had cancelled the job. null: an older release
+             *     recorded the event.
+             */
+            display_previous: components["schemas"]["DisplayStatus"] | null;
             /**
              * Kind
              * @description Tells it from other events.

@@ -7,6 +7,7 @@ const job = (name: string, facts: Partial<Job> = {}): Job =>
     id: `id-of-${name}`,
     name,
     status: "RUNNING",
+    display_status: facts.status ?? "RUNNING",
     termination: null,
     updating: false,
     has_state: true,

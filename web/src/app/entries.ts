@@ -57,8 +57,8 @@ export function entriesFor(query: string, lists: Lists): Group[] {
   };
   const things: Group = {
     group: "Jobs",
-    entries: first(named(lists.jobs, words), MOST, (job) => fits(nameOf(job), job.status)).map((job) =>
-      entry(`job ${job.id}`, nameOf(job), job.status, { to: "job", job: job.id }),
+    entries: first(named(lists.jobs, words), MOST, (job) => fits(nameOf(job), job.display_status)).map((job) =>
+      entry(`job ${job.id}`, nameOf(job), job.display_status, { to: "job", job: job.id }),
     ),
   };
   const doing = verbs(words, lists);
@@ -110,7 +110,7 @@ function verbs(words: string[], lists: Lists): { entries: Entry[]; asked: boolea
       if (found.length === MOST_VERBS) return { entries: found, asked };
       const now = verb === "export" && refusals.cancel_and_export === null ? null : refusals[verb];
       const refused = lists.viewer ?? now;
-      const description = refused === null ? `${nameOf(job)} is ${job.status}` : `Not now: ${refused}`;
+      const description = refused === null ? `${nameOf(job)} is ${job.display_status}` : `Not now: ${refused}`;
       const target: Target = { to: "job", job: job.id, verb };
       found.push({ id: `${verb} ${job.id}`, label: `${label} ${nameOf(job)}`, description, refused, target });
     }

@@ -12,6 +12,7 @@ function job(id: string, facts: Partial<Job> = {}): Job {
     progress: { busy_seconds: 0, tables_away: [] as unknown[] },
     suspension_cause: null,
     completion_time: null,
+    submission_time: "2026-11-16T10:00:00Z",
   };
   return { ...calm, failure: null, interruption: null, update_failure: null, user_cancelled: false, ...facts } as Job;
 }
@@ -40,6 +41,15 @@ test("what has failed comes before what is only suspended or starts again", () =
     ["off", "boom"],
     ["again", "The runner's process ended"],
   ]);
+});
+
+test("a failure whose name a later job has is seen to; one after that is not", () => {
+  const failed = { name: "fleet", status: "FAILED", completion_time: "2026-11-23T11:00:00Z" } as const;
+  const first = job("first", { ...failed, submission_time: "2026-11-23T10:00:00Z" });
+  const second = job("second", { name: "fleet", submission_time: "2026-11-23T11:30:00Z" });
+  expect(troubles([first, second], now)).toEqual([]);
+  expect(troubles([first, { ...second, ...failed }], now).map((trouble) => trouble.job.id)).toEqual(["second"]);
+  expect(troubles([{ ...first, name: null }, { ...second, name: null }], now)).toHaveLength(1);
 });
 
 test("a failure of last week is no news", () => {

@@ -12,12 +12,18 @@ const ORDER: Trouble["severity"][] = ["failed", "suspended", "stuck", "restartin
 export const NEWS_MS = 24 * 60 * 60 * 1000;
 const STUCK_SECONDS = 60;
 
-/** The troubles of these jobs. What a user has asked for, a cancelled or suspended job, is none. */
+/** The troubles of these jobs. What a user has asked for, a cancelled or suspended job, is none. Nor is a failure that somebody
+ * has seen to: a later job has its name. */
 export function troubles(jobs: Job[], now: number): Trouble[] {
   const found: Trouble[] = [];
+  const newest = new Map<string, number>();
+  for (const { name, submission_time } of jobs) {
+    if (name !== null) newest.set(name, Math.max(newest.get(name) ?? 0, Date.parse(submission_time)));
+  }
   for (const job of jobs) {
     const trouble = troubleOf(job, now);
-    if (trouble) found.push(trouble);
+    const seenTo = job.name !== null && (newest.get(job.name) ?? 0) > Date.parse(job.submission_time);
+    if (trouble && !(seenTo && trouble.severity === "failed")) found.push(trouble);
   }
   return found.sort((a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity) || (a.job.id < b.job.id ? -1 : 1));
 }

@@ -2,16 +2,18 @@ import { expect, test } from "vitest";
 import type { Job } from "../api/client";
 import { byState, pushed, totalBefore, totalRate } from "./rates";
 
-const job = (status: Job["status"], rows_per_second: number) => ({ status, progress: { rows_per_second } }) as Job;
+const job = (status: Job["status"], rows_per_second: number, display_status: Job["display_status"] = status) =>
+  ({ status, display_status, progress: { rows_per_second } }) as Job;
 
 test("what a suspended job read last does not count", () => {
   expect(totalRate([job("RUNNING", 10), job("SUSPENDED", 1000), job("RUNNING", 2.5)])).toBe(12.5);
 });
 
-test("jobs are counted by state", () => {
-  expect([...byState([job("RUNNING", 0), job("FAILED", 0), job("RUNNING", 0)])]).toEqual([
+test("jobs are counted by state, and a cancelled one is none that has failed", () => {
+  expect([...byState([job("RUNNING", 0), job("FAILED", 0), job("FAILED", 0, "CANCELLED"), job("RUNNING", 0)])]).toEqual([
     ["RUNNING", 2],
     ["FAILED", 1],
+    ["CANCELLED", 1],
   ]);
 });
 

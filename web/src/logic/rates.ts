@@ -7,9 +7,9 @@ export function totalRate(jobs: Job[]): number {
 }
 
 /** How many jobs there are in each state that occurs. */
-export function byState(jobs: Job[]): Map<Job["status"], number> {
-  const found = new Map<Job["status"], number>();
-  for (const job of jobs) found.set(job.status, (found.get(job.status) ?? 0) + 1);
+export function byState(jobs: Job[]): Map<Job["display_status"], number> {
+  const found = new Map<Job["display_status"], number>();
+  for (const job of jobs) found.set(job.display_status, (found.get(job.display_status) ?? 0) + 1);
   return found;
 }
 

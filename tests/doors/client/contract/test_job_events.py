@@ -38,7 +38,7 @@ def test_the_events_of_a_job_tell_each_change_in_order_with_its_reason(pair):
         *up,
         "User: RUNNING -> NOT_RUNNING (Restart)",
         *up,
-        "User: RUNNING -> FAILED (Cancel)",
+        "User: RUNNING -> CANCELLED (Cancel)",
     ]
     assert [event.sequence for event in page.events] == list(range(1, 11))
     assert [event.at for event in page.events] == [pytest.approx(MOMENT, abs=1e-6)] * 10

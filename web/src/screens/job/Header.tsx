@@ -37,7 +37,7 @@ export function Header({ job }: { job: Job }) {
         <Title order={1} size="h2" className={classes.name} dir="auto">
           {job.name ?? job.id}
         </Title>
-        <StateChip state={job.status} cancelled={job.user_cancelled} />
+        <StateChip state={job.display_status} />
         {job.updating && (
           <Badge variant="outline" color="var(--mantine-color-text)" radius="sm" tt="none">
             updating

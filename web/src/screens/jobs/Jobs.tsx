@@ -2,7 +2,7 @@ import { Anchor, Button, Checkbox, Group, Stack, Text, TextInput, Title } from "
 import { IconSearch } from "@tabler/icons-react";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { useMemo } from "react";
-import type { JobState } from "../../api/client";
+import type { DisplayStatus } from "../../api/client";
 import { useJobs, useSnapshots } from "../../api/queries";
 import { sortingFrom, sortingText } from "../../logic/sorting";
 import { DataTable } from "../../parts/DataTable";
@@ -24,7 +24,7 @@ export function Jobs() {
   const states = statesOf(search.status);
   const taken = useMemo(() => lastSnapshots(snapshots ?? []), [snapshots]);
   const columns = useMemo(() => jobColumns(taken), [taken]);
-  const toggle = (state: JobState, on: boolean) => {
+  const toggle = (state: DisplayStatus, on: boolean) => {
     const next = STATES.filter((each) => (each === state ? on : states.includes(each)));
     change({ status: next.join(",") || undefined });
   };

@@ -20,7 +20,7 @@ export function jobColumns(taken: Map<string, string>): Column<Job>[] {
       id: "status",
       head: "State",
       width: "minmax(150px, 1fr)",
-      value: (job) => job.status,
+      value: (job) => job.display_status,
       cell: (job) => <State job={job} />,
     },
     {
@@ -79,7 +79,7 @@ function State({ job }: { job: Job }) {
     job.failure ?? (job.suspension_cause?.startsWith("Execution") ? job.suspension_cause : null) ?? job.interruption;
   const chip = (
     <Group gap={6} wrap="nowrap">
-      <StateChip state={job.status} cancelled={job.user_cancelled} />
+      <StateChip state={job.display_status} />
       {job.updating && (
         <Badge variant="outline" color="var(--mantine-color-text)" radius="sm" tt="none">
           updating

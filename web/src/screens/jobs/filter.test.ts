@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import type { Job, Snapshot } from "../../api/client";
 import { lastSnapshots, matching, statesOf } from "./filter";
 
-const job = (id: string, name: string | null, status: Job["status"]) => ({ id, name, status }) as Job;
+const job = (id: string, name: string | null, status: Job["status"], display_status: Job["display_status"] = status) =>
+  ({ id, name, status, display_status }) as Job;
 const jobs = [job("0a-1", "Speeds", "RUNNING"), job("0b-2", null, "FAILED"), job("0c-3", "fleet", "SUSPENDED")];
 
 test("a name is found in any case, and an id too", () => {
@@ -13,6 +14,12 @@ test("a name is found in any case, and an id too", () => {
 test("no states are all states", () => {
   expect(matching(jobs, undefined, [])).toEqual(jobs);
   expect(matching(jobs, "", ["FAILED", "SUSPENDED"])).toEqual([jobs[1], jobs[2]]);
+});
+
+test("a job that a user has cancelled is not among those that failed", () => {
+  const ended = [job("0d-4", "old", "FAILED", "CANCELLED"), job("0e-5", "bad", "FAILED")];
+  expect(matching(ended, "", ["FAILED"])).toEqual([ended[1]]);
+  expect(matching(ended, "", statesOf("CANCELLED"))).toEqual([ended[0]]);
 });
 
 test("an address may hold anything", () => {

@@ -1,7 +1,7 @@
 /** Which jobs are shown. */
-import type { Job, JobState, Snapshot } from "../../api/client";
+import type { DisplayStatus, Job, Snapshot } from "../../api/client";
 
-export const STATES: JobState[] = [
+export const STATES: DisplayStatus[] = [
   "RUNNING",
   "STARTING",
   "NOT_RUNNING",
@@ -10,20 +10,21 @@ export const STATES: JobState[] = [
   "COMPLETING",
   "COMPLETED",
   "FAILED",
+  "CANCELLED",
 ];
 
 /** The states that an address names, `RUNNING,FAILED`; words that are none are left out. */
-export function statesOf(text: string | undefined): JobState[] {
+export function statesOf(text: string | undefined): DisplayStatus[] {
   const words = (text ?? "").split(",");
   return STATES.filter((state) => words.includes(state));
 }
 
 /** Jobs with this in their name or id, in whatever case, and in one of these states; no states are all states. */
-export function matching(jobs: Job[], name: string | undefined, states: JobState[]): Job[] {
+export function matching(jobs: Job[], name: string | undefined, states: DisplayStatus[]): Job[] {
   const wanted = name?.toLowerCase() ?? "";
   return jobs.filter(
     (job) =>
-      (!states.length || states.includes(job.status)) &&
+      (!states.length || states.includes(job.display_status)) &&
       (!wanted || job.id.includes(wanted) || (job.name ?? "").toLowerCase().includes(wanted)),
   );
 }

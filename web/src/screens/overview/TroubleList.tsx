@@ -27,7 +27,7 @@ export function TroubleList({ troubles }: { troubles: Trouble[] }) {
           <List.Item key={job.id}>
             <Stack gap={2}>
               <Group gap="xs">
-                <StateChip state={job.status} />
+                <StateChip state={job.display_status} />
                 <JobLink job={job} />
                 <Text size="sm" c="dimmed">
                   <When at={job.completion_time ?? job.start_time} />

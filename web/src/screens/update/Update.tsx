@@ -53,7 +53,7 @@ function UpdateOf({ job }: { job: Job }) {
         <Title order={1} size="h2" className="breaks">
           Update <JobLink job={job} />
         </Title>
-        <StateChip state={job.status} cancelled={job.user_cancelled} />
+        <StateChip state={job.display_status} />
         <Text c="dimmed">version {job.version}</Text>
       </Group>
       <Loaded query={events} height={400}>

@@ -12,6 +12,8 @@ const state = (sequence: number, previous: JobState, now: JobState, reason: stri
   user_requested: user,
   sequence,
   trace: null,
+  display_previous: previous,
+  display_new: now,
 });
 const snapshot = (sequence: number, name: string, error: string | null = null): JobEvent => ({
   kind: "snapshot",

@@ -47,7 +47,7 @@ export function Events({ job }: { job: Job }) {
 function bulletOf(event: JobEvent): ReactNode {
   if (event.kind === "snapshot") return event.error ? <IconCameraOff size={14} /> : <IconCamera size={14} />;
   if (event.kind === "update") return event.error ? <IconArrowBackUp size={14} /> : <IconUpload size={14} />;
-  return event.new === "FAILED" || event.trace ? <IconX size={14} /> : <IconArrowRight size={14} />;
+  return (event.display_new ?? event.new) === "FAILED" || event.trace ? <IconX size={14} /> : <IconArrowRight size={14} />;
 }
 
 function OneEvent({ event }: { event: JobEvent }) {
@@ -71,9 +71,9 @@ function State({ event }: { event: Extract<JobEvent, { kind: "state" }> }) {
   return (
     <>
       <Group gap="xs">
-        <StateChip state={event.previous} />
+        <StateChip state={event.display_previous ?? event.previous} />
         <IconArrowRight size={14} aria-label="to" role="img" />
-        <StateChip state={event.new} />
+        <StateChip state={event.display_new ?? event.new} />
         <Text size="sm">{event.user_requested ? "asked for by a user" : "by itself"}</Text>
       </Group>
       <Reason text={event.reason} />
