@@ -1,12 +1,14 @@
 """What a job says of itself, whatever Spark says in between."""
 
 import re
+import time
 
 import pytest
 
 import pitstop as ps
 from pitstop.kit.waiting import wait_until
 from pitstop.model.job import Progress
+from pitstop.model.left_out import LeftOut
 from pitstop.plan.cuts import cuts_of
 from pitstop.spark.lowering.compile import compile_pipeline
 from pitstop.spark.lowering.lowering import Lowering
@@ -55,8 +57,13 @@ def test_rows_are_counted_where_sources_stages_with_state_and_sinks_take_and_giv
     windows = rows.filter("n > 0").group_by("key").window(ps.tumbling("10 seconds")).aggregate("windows", n=ps.count())
     windows.filter("key <> 'a'").write_to(ps.sinks.logger(), name="told")
     rows.write_to(ps.sinks.noop(), name="all")
-    before = Progress(stages={"cars": {"rows_out": 100}, "told": {"rows_in": 50}})
-    tracker = ProgressTracker(compile_pipeline(spark, p), before, lambda *_: None)
+    dropped = {"gone": {"late_rows": 4}}
+    before = Progress(
+        stages={"cars": {"rows_out": 100, "behind": 7, "behind_in": "bytes"}, "told": {"rows_in": 50}} | dropped,
+        left_out_before={LeftOut.LATE: 1, LeftOut.KEYLESS: 2},
+    )
+    agreements, began = harness.settings.agreements, time.time()
+    tracker = ProgressTracker(compile_pipeline(spark, p), before, lambda *_: None, agreements=agreements)
     running = harness.start(p, tmp_path / "checkpoint", 2)
     running.writer.tell_rows(tracker.wrote)
     running.writer.before_epoch(lambda: tracker.look(running.query))
@@ -78,6 +85,9 @@ def test_rows_are_counted_where_sources_stages_with_state_and_sinks_take_and_giv
     assert 0 < stages["windows"]["state_ms"] <= tracker.progress.epoch_ms
     assert "rows_in" not in stages.get("all", {})
     assert {"addBatch", "walCommit", "commitOffsets"} <= set(tracker.progress.parts_ms)
+    assert began < tracker.progress.epoch_at < time.time() + 1
+    assert (stages["cars"]["behind"], stages["cars"]["behind_in"]) == (0, "bytes")
+    assert tracker.progress.left_out_in_all == {LeftOut.LATE: 5, LeftOut.KEYLESS: 2}
 
 
 def test_rows_are_not_counted_for_a_job_without_metrics(spark, tmp_path):

@@ -81,7 +81,8 @@ class Run:
         path = environment.sources.admission
         admission = Admission(Path(path), job.config.snapshot_interval_ms) if path is not None else None
         cores, is_local = default_partitions(job.spark), runs_here(job.spark)
-        tracker = ProgressTracker(job.plan, before, environment.log, admission, cores, counts_once=is_local)
+        told = environment.sources.agreements
+        tracker = ProgressTracker(job.plan, before, environment.log, admission, cores, counts_once=is_local, agreements=told)
         environment = dataclasses.replace(environment, left_out=tracker.left_out)
         tables = HashJoinTables(job.spark, job.pipeline, environment, point.checkpoint, before.tables_away)
         waiting = head_start.gated if head_start is not None else None

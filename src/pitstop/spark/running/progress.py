@@ -8,6 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql.streaming.listener import StateOperatorProgress, StreamingQueryProgress
@@ -25,6 +26,7 @@ from pitstop.spark.base.naming import AHEAD, FAILED, OBSERVED, ROWS_IN, ROWS_OUT
 from pitstop.spark.internals.early_watermarks import LOWEST_MS
 from pitstop.spark.lowering.accounting import CHECK_VARIABLE, GIVEN, TAKEN, EpochRows, check_rows, epoch_rows
 from pitstop.spark.running.concerns import Concerns
+from pitstop.spark.sources.shared import behind_of
 
 Log = Callable[[str, str, str], None]
 
@@ -60,16 +62,24 @@ class ProgressTracker:
         admission: Admission | None = None,
         cores: int = 1,
         counts_once: bool = True,
+        agreements: str | None = None,
     ) -> None:
         """Create it. ``start`` is the progress of earlier runs; ``cores`` is the number of cores that run tasks at the same time.
 
         ``counts_once`` False: Spark may count a row twice, as it does when an executor is lost and its tasks run again.
+        ``agreements`` is the folder in which sources say how much they are behind.
         """
         self._admission, self._cores = admission, cores
         self._plan = plan
+        self._agreements = Path(agreements) if agreements is not None else None
         self._log = log
         self._lock = threading.Lock()
-        self._progress = dataclasses.replace(start, rows_per_second=0.0, stages=_of_plan(start.stages, plan))
+        kept = _of_plan(start.stages, plan)
+        dropped = Progress(stages={name: facts for name, facts in start.stages.items() if name not in kept}).left_out
+        before = {reason: start.left_out_before.get(reason, 0) + rows for reason, rows in dropped.items()}
+        self._progress = dataclasses.replace(
+            start, rows_per_second=0.0, stages=kept, left_out_before=start.left_out_before | before
+        )
         self._concerns = Concerns(log)
         self._told: Counter[tuple[str, str]] = Counter()
         """(stage, figure) -> rows reported by sinks and by what is behind the query, which are not summed up yet."""
@@ -154,6 +164,8 @@ class ProgressTracker:
             parts_ms=_parts(seen) if read else before.parts_ms,
             bad_rows=before.bad_rows + bad,
             stages=stages,
+            epoch_at=_ended_at(seen),
+            left_out_before=before.left_out_before,
         )
 
     def _tell_observed(self, observed: dict[str, dict[str, Any]]) -> None:
@@ -173,6 +185,12 @@ class ProgressTracker:
         for slot, source in zip(self._plan.source_slots, seen.sources, strict=False):
             facts = stages.setdefault(slot.stage, {})
             facts["offset"] = source.endOffset
+            # Of a version before, whose stage may have read another source.
+            for figure in ("behind", "behind_in"):
+                facts.pop(figure, None)
+        for name, (amount, unit) in (behind_of(self._agreements) if self._agreements is not None else {}).items():
+            if name in self._plan.sources and name in stages:
+                stages[name] |= {"behind": amount, "behind_in": unit}
         state: dict[str, list[int]] = {}
         for part, operator in zip(self._plan.operators, seen.stateOperators, strict=False):
             sums = state.setdefault(part.stage, [0, 0, 0])
@@ -208,6 +226,11 @@ def _of_plan(stages: dict[str, dict[str, Any]], plan: Plan) -> dict[str, dict[st
     for name in plan.sources:
         found.get(name, {}).pop("rows_in", None)  # of an older release, which counted its last epoch alone
     return found
+
+
+def _ended_at(seen: StreamingQueryProgress) -> float:
+    """Return when the epoch was committed, in seconds since the epoch."""
+    return (milliseconds_of(seen.timestamp) + int(seen.batchDuration)) / 1000
 
 
 def _parts(seen: StreamingQueryProgress) -> dict[str, int]:

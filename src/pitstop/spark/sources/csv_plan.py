@@ -39,6 +39,8 @@ class FolderPlan:
         """Name, inode, position that was read by lines -> the end of a record up to which its quotes have been counted."""
         self._first = ""
         """The file whose turn it is when an epoch could not serve all."""
+        self.behind = 0
+        """The bytes that were there at the last look, and were not moved over."""
 
     def advance(self, before: Positions, max_bytes: int, glob_before: str | None = None) -> Positions:
         """Move on by complete records, ``max_bytes`` in all, shared among the files that have grown.
@@ -52,7 +54,7 @@ class FolderPlan:
             self._verified.pop(name, None)
         grown = [file for name in sorted(found) if (file := self._examine(name, found[name], before, after)) is not None]
         shares = even_shares({file.name: file.size - file.position for file in grown}, max_bytes)
-        left, taken = max_bytes, 0
+        left, taken, self.behind = max_bytes, 0, sum(file.size - file.position for file in grown)
         for file in self._in_turn(grown):
             end, mark = self._next_end(file, file.position + shares[file.name])
             if end == file.position:
@@ -62,6 +64,7 @@ class FolderPlan:
                 break
             after[file.name] = (end, str(mark))
             left -= end - file.position
+            self.behind -= end - file.position
             taken += 1
         else:
             self._first = ""

@@ -63,6 +63,7 @@ class CsvTailReader(DataSourceStreamReader):
     def _advance(self, start: Offset, max_bytes: int) -> Offset:
         before = self._known(start)
         after = self._plan.advance(before, max_bytes, start.get("glob"))
+        self._options.behind = self._plan.behind, "bytes"
         return start if after == before else {"files": {name: list(pair) for name, pair in after.items()}, "glob": self._glob}
 
     def _known(self, start: Offset) -> Positions:

@@ -88,6 +88,7 @@ class HttpPollReader(DataSourceStreamReader):
             if not self._poll(self._newest(since), deadline):
                 break
         ready = self._buffer[:most]
+        self._options.behind = len(self._buffer) - len(ready), "rows"
         if ready:
             return start | {"sequence": ready[-1][0]}
         if self._begun_anew:

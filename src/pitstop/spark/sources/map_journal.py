@@ -73,6 +73,7 @@ class MapJournalReader(DataSourceStreamReader):
         after = self._after(start, bounds.incarnation, bounds.oldest)
         # From the oldest on, so that events which were lost are followed by one that says so.
         end = min(bounds.newest, max(after, bounds.oldest - 1) + most)
+        self._options.behind = bounds.newest - end, "events"
         return {"incarnation": bounds.incarnation, "sequence": end}
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:

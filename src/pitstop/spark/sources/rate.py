@@ -58,6 +58,7 @@ class RateReader(DataSourceStreamReader):
             anchor += due_us(after, rate) - due_us(after, self._rate)
         due = (now - anchor) * self._rate // MILLION + 1
         end = max(after, min(due, after + self._options.limited(self._most)))
+        self._options.behind = max(0, due - end), "rows"
         return {"next": end, "anchor_us": anchor, "rate": self._rate}
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:

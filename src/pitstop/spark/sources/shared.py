@@ -22,6 +22,8 @@ from pitstop.spark.base.admission import Throttle
 from pitstop.spark.sources.log import SourceLog
 
 Offset = dict[str, Any]
+Behind = tuple[int, str]
+"""How much a source has not read yet, and what that is counted in: bytes, events or rows."""
 SMALL_ROWS, SMALL_BYTES = 5_000, 512 << 10
 """The most rows, and bytes, of an epoch that is read at once, where it is planned."""
 GATE = "gate"
@@ -64,6 +66,8 @@ class SourceOptions:
         self.agreement = Agreement(Path(options["agreements"]), self.stage, self._source()) if "agreements" in options else None
         self.limited = Throttle(options.get("admission")).limited
         """Limits a usual amount to the amount that the next epoch may bring."""
+        self.behind: Behind | None = None
+        """Set by a reader that decides where an epoch ends and knows how much is there beyond: None where nobody can know."""
         if GATE in options:
             _wait_at(Path(options[GATE]))
 
@@ -104,19 +108,20 @@ class SourceOptions:
 
     def agreed(self, start: Offset, decide: Callable[[], Offset]) -> Offset:
         """Return the end of the epoch from ``start``: as another reader of the stage has decided, or as ``decide()`` says."""
-        return decide() if self.agreement is None else self.agreement.end_of(start, decide)
+        return decide() if self.agreement is None else self.agreement.end_of(start, decide, lambda: self.behind)
 
 
 class Agreement:
-    """One small file for each source of a stage: the last decision {start, end}."""
+    """One small file for each source of a stage: the last decision {start, end}, and how much the source is behind after it."""
 
     def __init__(self, folder: Path, stage: str, source: Mapping[str, str]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         # Earlier releases named it by the stage alone. What stands there is not needed: all readers of a run are of one release,
         # and what has become an epoch is in Spark's own log of offsets.
+        self._stage = stage
         self._path = folder / f"{fingerprint([stage, dict(source)])}.json"
 
-    def end_of(self, start: Offset, decide: Callable[[], Offset]) -> Offset:
+    def end_of(self, start: Offset, decide: Callable[[], Offset], behind: Callable[[], Behind | None] = lambda: None) -> Offset:
         with self._path.open("a+") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             file.seek(0)
@@ -126,8 +131,37 @@ class Agreement:
             end = decide()
             if end != start:
                 file.truncate(0)
-                file.write(json.dumps({"start": dumps(start), "end": end}))
+                file.write(json.dumps({"start": dumps(start), "end": end, "stage": self._stage, "behind": behind()}))
             return end
+
+
+def behind_of(folder: Path) -> dict[str, Behind]:
+    """Return how much the sources of a run are behind, by stage, as their readers have said in the folder of agreements.
+
+    That is what was there when the end of the last epoch was decided, and is not in that epoch. Sources that cannot know have
+    none.
+    """
+    # A stage that read another source before has an older file of that one, too.
+    found: dict[str, Behind] = {}
+    for path in sorted(folder.glob("*.json"), key=_changed):
+        try:
+            known = _decision(path.read_text())
+        except OSError:
+            continue
+        stage = known.get("stage")
+        if stage is not None:
+            found.pop(stage, None)
+            if known.get("behind") is not None:
+                amount, unit = known["behind"]
+                found[stage] = int(amount), str(unit)
+    return found
+
+
+def _changed(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _decision(text: str) -> dict[str, Any]:
