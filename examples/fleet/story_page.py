@@ -143,7 +143,7 @@ def tell(stack: Stack, page: Page, members: int, pictures: Path | None = None) -
     page.get_by_label("Cancel job and export").check()
     reader.picture("export-dialog")
     page.get_by_role("dialog").get_by_role("button", name="Cancel job and export").click()
-    reader.sees("FAILED")
+    reader.sees("CANCELLED")
     at_snapshot = ingested(stack.archive)
     check(at_snapshot.total() > 0, "the job has ended, cancelled by a user, and its state is kept under a name")
 

@@ -161,5 +161,5 @@ def test_a_new_reader_runs_the_job_and_changes_it(reader):
     )
     assert "speed" in checked
     assert all(vin in queried for vin in latest)
-    jobs = {job["name"]: job["status"] for job in json.loads(reader.run("pitstop -o json list-jobs -a"))}
-    assert jobs == {"speeds": "FAILED", "speeds-v2": "RUNNING"}
+    jobs = {job["name"]: job["display_status"] for job in json.loads(reader.run("pitstop -o json list-jobs -a"))}
+    assert jobs == {"speeds": "CANCELLED", "speeds-v2": "RUNNING"}

@@ -49,7 +49,15 @@ test("a failure whose name a later job has is seen to; one after that is not", (
   const second = job("second", { name: "fleet", submission_time: "2026-11-23T11:30:00Z" });
   expect(troubles([first, second], now)).toEqual([]);
   expect(troubles([first, { ...second, ...failed }], now).map((trouble) => trouble.job.id)).toEqual(["second"]);
-  expect(troubles([{ ...first, name: null }, { ...second, name: null }], now)).toHaveLength(1);
+  expect(
+    troubles(
+      [
+        { ...first, name: null },
+        { ...second, name: null },
+      ],
+      now,
+    ),
+  ).toHaveLength(1);
 });
 
 test("a failure of last week is no news", () => {

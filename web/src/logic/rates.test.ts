@@ -10,11 +10,13 @@ test("what a suspended job read last does not count", () => {
 });
 
 test("jobs are counted by state, and a cancelled one is none that has failed", () => {
-  expect([...byState([job("RUNNING", 0), job("FAILED", 0), job("FAILED", 0, "CANCELLED"), job("RUNNING", 0)])]).toEqual([
-    ["RUNNING", 2],
-    ["FAILED", 1],
-    ["CANCELLED", 1],
-  ]);
+  expect([...byState([job("RUNNING", 0), job("FAILED", 0), job("FAILED", 0, "CANCELLED"), job("RUNNING", 0)])]).toEqual(
+    [
+      ["RUNNING", 2],
+      ["FAILED", 1],
+      ["CANCELLED", 1],
+    ],
+  );
 });
 
 test("a full row of values loses its oldest", () => {

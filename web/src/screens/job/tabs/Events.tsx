@@ -47,7 +47,11 @@ export function Events({ job }: { job: Job }) {
 function bulletOf(event: JobEvent): ReactNode {
   if (event.kind === "snapshot") return event.error ? <IconCameraOff size={14} /> : <IconCamera size={14} />;
   if (event.kind === "update") return event.error ? <IconArrowBackUp size={14} /> : <IconUpload size={14} />;
-  return (event.display_new ?? event.new) === "FAILED" || event.trace ? <IconX size={14} /> : <IconArrowRight size={14} />;
+  return (event.display_new ?? event.new) === "FAILED" || event.trace ? (
+    <IconX size={14} />
+  ) : (
+    <IconArrowRight size={14} />
+  );
 }
 
 function OneEvent({ event }: { event: JobEvent }) {
