@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import ipaddress
@@ -14,7 +15,7 @@ from enum import StrEnum
 from functools import cached_property
 from urllib.parse import urlsplit
 
-from itsdangerous import BadData, URLSafeTimedSerializer
+from itsdangerous import BadData, URLSafeSerializer
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 
@@ -31,6 +32,11 @@ OWN_SITES = frozenset({"same-origin", "none"})
 METRICS = "/metrics"
 """All that the token of metrics is good for."""
 LOOKS = frozenset({"GET", "HEAD", "OPTIONS"})
+KEY_HEADER = "Pitstop-Session-Key"
+"""The header in which the page gives the key of its session, without which the cookie is worth nothing.
+
+Browsers send a cookie to all ports of a machine. The key lies in the storage of the page's own origin, and goes to no other port.
+"""
 SESSION_SECONDS = 12 * 60 * 60
 LINK_SECONDS = 300.0
 MOST_LINKS = 100
@@ -55,6 +61,16 @@ class Identity:
     """What they may do."""
     signed_in: bool
     """A browser asks, by its session; else a program, by a token."""
+
+
+@dataclass(frozen=True)
+class NewSession:
+    """The two halves of a session, which the browser keeps apart."""
+
+    cookie: str
+    """The value of the cookie, out of reach of scripts."""
+    key: str
+    """The value of KEY_HEADER, out of reach of other ports."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +142,8 @@ class Access:
             return ForbiddenError("This token is that of metrics: it may ask GET /metrics and nothing else.")
         found = self.identity(headers)
         if found is None:
+            if self._cookie(headers) is not None and "authorization" not in headers:
+                return DeniedError("The session of this browser has ended, or the request came without its key: sign in again.")
             return DeniedError(
                 "The token is missing or wrong: it stands in the file 'token' of the server's data folder; "
                 "give it with --token-file or PITSTOP_TOKEN."
@@ -148,10 +166,18 @@ class Access:
         return Identity(session.role, True) if session is not None else None
 
     def session(self, headers: Headers) -> Session | None:
-        """The session of the browser that sends these headers; None if it has none, or it has ended."""
-        cookie = cookie_parser(headers.get("cookie", "")).get(session_cookie(headers.get("host", "")))
+        """The session of the browser that sends these headers; None if it has none, gives no key to it, or it has ended."""
+        cookie = self._cookie(headers)
         found = self._session_in(cookie) if cookie is not None else None
-        return found if found is not None and found not in self.ended else None
+        if found is None:
+            return None
+        # A header arrives as Latin-1, whatever its bytes were.
+        its_own = hmac.compare_digest(headers.get(KEY_HEADER, "").encode("latin-1"), self._key_of(found.id).encode())
+        return found if its_own and found not in self.ended else None
+
+    @staticmethod
+    def _cookie(headers: Headers) -> str | None:
+        return cookie_parser(headers.get("cookie", "")).get(session_cookie(headers.get("host", "")))
 
     def role_of(self, token: bytes) -> Role | None:
         """Whose token this is."""
@@ -161,22 +187,28 @@ class Access:
                 found = role
         return found
 
-    def new_session(self, role: Role, since: float | None = None) -> str:
-        """The value of a cookie that stands for this role for SESSION_SECONDS after ``since``, by default now, or until a token
-        is another one."""
-        return self._signer.dumps([secrets.token_urlsafe(16), role.value, time.time() if since is None else since])
+    def new_session(self, role: Role, since: float | None = None) -> NewSession:
+        """Return a session that stands for this role for SESSION_SECONDS after ``since``, by default now, or until a token is
+        another one."""
+        session_id = secrets.token_urlsafe(16)
+        cookie = self._signer.dumps([session_id, role.value, time.time() if since is None else since])
+        return NewSession(cookie, self._key_of(session_id))
 
     @cached_property
-    def _signer(self) -> URLSafeTimedSerializer:
-        secret = "\0".join((self.session_key, self.token, self.viewer_token or ""))
-        return URLSafeTimedSerializer(secret, salt="session", signer_kwargs={"digest_method": hashlib.sha256})
+    def _secret(self) -> str:
+        return "\0".join((self.session_key, self.token, self.viewer_token or ""))
+
+    @cached_property
+    def _signer(self) -> URLSafeSerializer:
+        return URLSafeSerializer(self._secret, salt="bound session", signer_kwargs={"digest_method": hashlib.sha256})
+
+    def _key_of(self, session_id: str) -> str:
+        digest = hmac.digest(self._secret.encode(), f"key of session {session_id}".encode(), hashlib.sha256)
+        return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
     def _session_in(self, cookie: str) -> Session | None:
         try:
-            value, signed = self._signer.loads(cookie, max_age=SESSION_SECONDS, return_timestamp=True)
-            if isinstance(value, str):  # of an older release
-                return Session(cookie, Role(value), signed.timestamp())
-            session_id, role, since = value
+            session_id, role, since = self._signer.loads(cookie)
             found = Session(str(session_id), Role(role), float(since))
         except (BadData, ValueError, TypeError):
             return None

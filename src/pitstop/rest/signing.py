@@ -10,12 +10,14 @@ from fastapi.responses import RedirectResponse
 
 from pitstop.errors import DeniedError
 from pitstop.kit.wire import described
-from pitstop.rest.access import LINK_SECONDS, SESSION_SECONDS, Access, Identity, Links, Role, session_cookie
+from pitstop.rest.access import LINK_SECONDS, SESSION_SECONDS, Access, Identity, Links, NewSession, session_cookie
 from pitstop.rest.models import SignInBody
 from pitstop.rest.strict import StrictRoute
 
 MOST_BYTES = 4096
 """Of the request of somebody who has not signed in yet."""
+KEY_IN_ADDRESS = "session-key"
+"""The name of the key in the address to which a link leads (web/src/api/session.ts)."""
 
 
 @described
@@ -27,6 +29,15 @@ class SignInLink:
     """To be opened below the server's address; it works once."""
     seconds: float
     """How long it works."""
+
+
+@described
+@dataclass(frozen=True)
+class SessionKey:
+    """The half of a session that the page keeps; the cookie is the other one."""
+
+    key: str
+    """To be sent with each request in the header Pitstop-Session-Key: the cookie alone is worth nothing."""
 
 
 def api_router(access: Access, links: Links) -> APIRouter:
@@ -58,10 +69,10 @@ def browser_router(access: Access, links: Links) -> APIRouter:
     """Routes of browsers alone."""
     routes = APIRouter(tags=["access"], route_class=StrictRoute)
 
-    def begin(request: Request, response: Response, role: Role, since: float | None = None) -> Response:
+    def begin(request: Request, response: Response, session: NewSession) -> None:
         response.set_cookie(
             session_cookie(request.headers.get("host", "")),
-            access.new_session(role, since),
+            session.cookie,
             max_age=SESSION_SECONDS,
             httponly=True,
             samesite="strict",
@@ -69,25 +80,30 @@ def browser_router(access: Access, links: Links) -> APIRouter:
         )
         response.headers["Cache-Control"] = "no-store"
         response.headers["Referrer-Policy"] = "no-referrer"
-        return response
 
     @routes.get("/sign-in", summary="Sign in by a link", response_class=RedirectResponse, status_code=303)
     async def follow_sign_in_link(
         request: Request, code: Annotated[str, Query(max_length=100, description="That of the link")]
     ) -> Response:
-        """Leads to the page, with a session."""
+        """Leads to the page, with a session, whose key stands behind the `#` of the address."""
         found = links.use(code)
         if found is None:
             raise DeniedError("This link was used already, or is older than five minutes: `pitstop ui` makes another one.")
-        return begin(request, RedirectResponse("/", 303), *found)
+        session = access.new_session(*found)
+        # No browser sends this part of an address to anybody; the page takes it out of its address at once.
+        response = RedirectResponse(f"/#{KEY_IN_ADDRESS}={session.key}", 303)
+        begin(request, response, session)
+        return response
 
-    @routes.post("/sign-in", summary="Sign in by a token", status_code=204, max_body_size=MOST_BYTES)
-    async def sign_in(request: Request, body: SignInBody) -> Response:
+    @routes.post("/sign-in", summary="Sign in by a token", max_body_size=MOST_BYTES)
+    async def sign_in(request: Request, response: Response, body: SignInBody) -> SessionKey:
         """The session of the browser stands for the token from then on."""
         role = access.role_of(body.token.strip().encode())
         if role is None:
             raise DeniedError("This is not the server's token: it stands in the file 'token' of the server's data folder.")
-        return begin(request, Response(status_code=204), role)
+        session = access.new_session(role)
+        begin(request, response, session)
+        return SessionKey(session.key)
 
     @routes.post("/sign-out", summary="Sign out", status_code=204)
     async def sign_out(request: Request) -> Response:

@@ -9,6 +9,7 @@ import httpx2
 import pytest
 
 from pitstop.rest import page
+from pitstop.rest.access import KEY_HEADER
 from pitstop.rest.page import PLACES, is_page
 from tests.doors.conftest import TOKEN
 
@@ -104,8 +105,10 @@ def test_only_looking_at_the_page_is_free(url):
 def test_who_has_followed_a_link_is_somebody_on_the_page(url):
     path = httpx2.post(f"{url}/api/v1/sign-in-links", headers={"Authorization": f"Bearer {TOKEN}"}).json()["path"]
     with httpx2.Client(base_url=url, follow_redirects=True) as browser:
-        assert '<div id="root">' in browser.get(path).text
-        assert browser.get("/api/v1/me", headers={"Sec-Fetch-Site": "same-origin"}).json()["role"] == "operator"
+        page = browser.get(path)
+        assert '<div id="root">' in page.text
+        key = page.url.fragment.removeprefix("session-key=")
+        assert browser.get("/api/v1/me", headers={"Sec-Fetch-Site": "same-origin", KEY_HEADER: key}).json()["role"] == "operator"
 
 
 @pytest.fixture

@@ -1,12 +1,15 @@
 """Browsers sign in by a link or a token; viewers look and change nothing; a session is worth nothing to other pages."""
 
+import hashlib
 import time
+from urllib.parse import urlsplit
 
 import pytest
 from fastapi.testclient import TestClient
+from itsdangerous import URLSafeTimedSerializer
 from starlette.datastructures import Headers
 
-from pitstop.rest.access import LINK_SECONDS, MOST_LINKS, SESSION_SECONDS, Access, Links, Role, session_cookie
+from pitstop.rest.access import KEY_HEADER, LINK_SECONDS, MOST_LINKS, SESSION_SECONDS, Access, Links, Role, session_cookie
 from tests.doors.doors import application
 
 TOKEN, VIEWERS = "the-long-token", "the-viewers-token"
@@ -24,12 +27,34 @@ def bearer(token):
     return {"Authorization": f"Bearer {token}"}
 
 
+def followed(browser, path):
+    """Follow a link, and do with the key behind the # what the page does with it; return the answer."""
+    answer = browser.get(path)
+    name, _, key = urlsplit(answer.headers.get("location", "")).fragment.partition("=")
+    if name == "session-key":
+        browser.headers[KEY_HEADER] = key
+    return answer
+
+
+def sign_in(browser, token=TOKEN):
+    """Sign in by the form, as the page does."""
+    answer = browser.post("/sign-in", json={"token": token}, headers=ORIGIN)
+    if answer.is_success:
+        browser.headers[KEY_HEADER] = answer.json()["key"]
+    return answer
+
+
+def headers_of(session, cookies=""):
+    cookie = f"{cookies}{session_cookie('testserver')}={session.cookie}"
+    return Headers({"host": "testserver", "cookie": cookie, KEY_HEADER: session.key})
+
+
 @pytest.mark.parametrize(("token", "role"), [(TOKEN, "operator"), (VIEWERS, "viewer")])
 def test_a_link_signs_a_browser_in_once_as_whoever_asked_for_it(browser, token, role):
     link = browser.post("/api/v1/sign-in-links", headers=bearer(token))
     assert (link.status_code, link.json()["seconds"]) == (201, LINK_SECONDS)
-    answer = browser.get(link.json()["path"])
-    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+    answer = followed(browser, link.json()["path"])
+    assert (answer.status_code, urlsplit(answer.headers["location"]).path) == (303, "/")
     cookie = answer.headers["set-cookie"]
     assert cookie.startswith("pitstop-session-web=")
     assert {"HttpOnly", "SameSite=strict", "Path=/"} <= set(cookie.split("; "))
@@ -55,7 +80,7 @@ def test_a_link_is_worth_nothing_after_five_minutes_and_the_oldest_of_many_goes(
 def test_a_browser_signs_in_by_a_token_and_out_again(browser):
     assert browser.post("/sign-in", json={"token": "wrong"}, headers=ORIGIN).status_code == 401
     assert "set-cookie" not in browser.post("/sign-in", json={"token": ""}, headers=ORIGIN).headers
-    assert browser.post("/sign-in", json={"token": f" {TOKEN}\n"}, headers=ORIGIN).status_code == 204
+    assert sign_in(browser, f" {TOKEN}\n").status_code == 200
     assert browser.get("/api/v1/me").json() == {"role": "operator", "signed_in": True}
     assert browser.post("/sign-out", headers=ORIGIN).status_code == 204
     assert browser.get("/api/v1/me").status_code == 401
@@ -70,7 +95,7 @@ def test_a_viewer_looks_and_changes_nothing(browser, method):
 
 
 def test_a_session_changes_nothing_for_who_does_not_say_which_page_asks(browser):
-    browser.post("/sign-in", json={"token": TOKEN}, headers=ORIGIN)
+    sign_in(browser)
     path = "/api/v1/jobs/none/cancel"
     assert browser.post(path).json()["code"] == "FOREIGN"
     assert browser.post(path, headers={"Origin": "http://testserver:9999"}).json()["code"] == "FOREIGN"
@@ -86,8 +111,7 @@ def test_what_is_no_session_is_nobody(value):
 
 
 def test_a_session_ends_when_a_token_becomes_another_one():
-    session = ACCESS.new_session(Role.VIEWER)
-    headers = Headers({"host": "testserver", "cookie": f"other=1; {session_cookie('testserver')}={session}"})
+    headers = headers_of(ACCESS.new_session(Role.VIEWER), "other=1; ")
     assert ACCESS.identity(headers).role is Role.VIEWER
     own = {"token": TOKEN, "viewer_token": VIEWERS, "session_key": ACCESS.session_key}
     assert Access(**own).identity(headers).role is Role.VIEWER
@@ -103,8 +127,7 @@ def test_each_server_of_a_machine_has_a_session_of_its_own():
 
 @pytest.mark.parametrize("odd", ['prefs={"a":"b"}', "flag", "=", 'x="y', "a=1; ; b"])
 def test_cookies_of_other_servers_of_the_machine_are_no_hindrance(odd):
-    cookie = f"{odd}; {session_cookie('testserver')}={ACCESS.new_session(Role.OPERATOR)}"
-    assert ACCESS.identity(Headers({"host": "testserver", "cookie": cookie})).role is Role.OPERATOR
+    assert ACCESS.identity(headers_of(ACCESS.new_session(Role.OPERATOR), f"{odd}; ")).role is Role.OPERATOR
 
 
 def test_a_stranger_sends_no_large_body(browser):
@@ -115,42 +138,62 @@ def test_a_token_of_any_letters_is_known_by_header_and_form(state):
     token = "ein-schönes-Zeichen"
     with TestClient(application(state, Access(token, frozenset({"testserver"})))) as client:
         assert client.get("/api/v1/me", headers={b"Authorization": f"Bearer {token}".encode()}).status_code == 200
-        assert client.post("/sign-in", json={"token": token}, headers=ORIGIN).status_code == 204
+        assert client.post("/sign-in", json={"token": token}, headers=ORIGIN).status_code == 200
 
 
 def test_a_wrong_token_is_not_made_good_by_a_session(browser):
-    browser.post("/sign-in", json={"token": TOKEN}, headers=ORIGIN)
+    sign_in(browser)
     assert browser.get("/api/v1/me", headers=bearer("wrong")).status_code == 401
 
 
 def test_a_session_that_was_signed_out_has_ended_and_others_have_not(browser):
     sessions = []
     for _ in range(2):
-        browser.post("/sign-in", json={"token": TOKEN}, headers=ORIGIN)
-        sessions.append(browser.cookies.get("pitstop-session-web"))
+        sign_in(browser)
+        sessions.append((browser.cookies.get("pitstop-session-web"), browser.headers[KEY_HEADER]))
     assert browser.post("/sign-out", headers=ORIGIN).status_code == 204
-    for session, status in zip(sessions, (200, 401), strict=True):
+    for (cookie, key), status in zip(sessions, (200, 401), strict=True):
         browser.cookies.clear()
-        assert browser.get("/api/v1/me", headers={"Cookie": f"pitstop-session-web={session}"}).status_code == status
+        headers = {"Cookie": f"pitstop-session-web={cookie}", KEY_HEADER: key}
+        assert browser.get("/api/v1/me", headers=headers).status_code == status
 
 
 def test_a_link_of_a_session_makes_none_that_lasts_longer(browser, monkeypatch):
     now = [time.time()]
     monkeypatch.setattr(time, "time", lambda: now[0])
-    browser.post("/sign-in", json={"token": TOKEN}, headers=ORIGIN)
+    sign_in(browser)
     now[0] += SESSION_SECONDS - 60
     link = browser.post("/api/v1/sign-in-links", headers=ORIGIN)
-    assert browser.get(link.json()["path"]).status_code == 303
+    assert followed(browser, link.json()["path"]).status_code == 303
     now[0] += 59
     assert browser.get("/api/v1/me").status_code == 200
     now[0] += 2
     assert browser.get("/api/v1/me").status_code == 401
 
 
-def test_a_session_of_an_older_release_goes_on_and_can_be_signed_out(browser):
-    session = ACCESS._signer.dumps("viewer")
-    browser.cookies.set("pitstop-session-web", session)
-    assert browser.get("/api/v1/me").json() == {"role": "viewer", "signed_in": True}
-    assert browser.post("/sign-out", headers=ORIGIN).status_code == 204
-    browser.cookies.clear()
-    assert browser.get("/api/v1/me", headers={"Cookie": f"pitstop-session-web={session}"}).status_code == 401
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize("key", [None, "", "wrong", "\xff", "x" * 10_000, "of another session"])
+def test_a_cookie_that_came_to_another_port_is_worth_nothing_without_the_key(browser, method, key):
+    """A browser sends the cookies of a machine to all its ports: another user of it who listens on one reads them there."""
+    sign_in(browser)
+    other = ACCESS.new_session(Role.OPERATOR).key
+    del browser.headers[KEY_HEADER]
+    given = ORIGIN if key is None else ORIGIN | {KEY_HEADER: (other if key == "of another session" else key).encode("latin-1")}
+    path = "/api/v1/me" if method == "GET" else "/api/v1/sign-in-links"
+    answer = browser.request(method, path, headers=given)
+    assert (answer.status_code, answer.json()["code"]) == (401, "DENIED")
+    assert "sign in again" in answer.json()["detail"]
+
+
+def test_the_cookie_does_not_tell_the_key(browser):
+    session = ACCESS.new_session(Role.OPERATOR)
+    assert session.key not in session.cookie
+    assert session.key != ACCESS.new_session(Role.OPERATOR).key
+    assert len(session.key) >= 43, "256 bits"
+
+
+def test_a_session_of_an_older_release_has_no_key_and_has_ended(browser):
+    secret = "\0".join((ACCESS.session_key, TOKEN, VIEWERS))
+    old = URLSafeTimedSerializer(secret, salt="session", signer_kwargs={"digest_method": hashlib.sha256}).dumps("operator")
+    browser.cookies.set("pitstop-session-web", old)
+    assert browser.get("/api/v1/me").status_code == 401

@@ -2,6 +2,7 @@
 import createClient from "openapi-fetch";
 import { parsedExactly } from "../logic/exactJson";
 import type { components, paths } from "./schema";
+import { withKey } from "./session";
 
 type Schemas = components["schemas"];
 export type Job = Schemas["JobStatus"];
@@ -52,7 +53,7 @@ export function onSignedOut(listener: () => void): () => void {
 
 async function reach(request: Request): Promise<Response> {
   try {
-    return await fetch(request);
+    return await fetch(withKey(request));
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw new ProblemError(0, UNREACHABLE, "The server does not answer: is it running, and is the network up?");
@@ -110,10 +111,20 @@ export async function upload<T>(
   return response.json();
 }
 
-/** The body of an answer that comes bit by bit. Whoever aborts the signal, or stops reading, is gone for the server. */
-export async function streamed(path: string, body: object, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
-  const init = { method: "POST", credentials: "same-origin", headers: { "Content-Type": "application/json" } } as const;
-  const response = await reach(new Request(path, { ...init, body: JSON.stringify(body), signal }));
+/** The body of an answer that comes bit by bit; `body` is what is posted, if anything. Whoever aborts the signal, or stops reading,
+ * is gone for the server. */
+export async function streamed(
+  path: string,
+  body: object | null,
+  signal: AbortSignal,
+): Promise<ReadableStream<Uint8Array>> {
+  const init: RequestInit = { credentials: "same-origin", signal, cache: "no-store" };
+  if (body !== null) {
+    init.method = "POST";
+    init.headers = { "Content-Type": "application/json" };
+    init.body = JSON.stringify(body);
+  }
+  const response = await reach(new Request(path, init));
   if (!response.ok) throw await problemOf(response);
   if (response.body === null) throw new ProblemError(response.status, "UNKNOWN", "The server's answer is empty.");
   return response.body;

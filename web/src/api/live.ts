@@ -1,7 +1,8 @@
 /** What changes on the server, as it changes: one stream of events keeps the lists that the page has read up to date. */
 import type { QueryClient } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
-import type { Cluster, Job, JobProgress, MapFacts, Snapshot } from "./client";
+import { eventReader } from "../logic/serverSentEvents";
+import { type Cluster, type Job, type JobProgress, type MapFacts, type Snapshot, streamed } from "./client";
 import { merged, type Named } from "./merge";
 import { keys } from "./queries";
 
@@ -9,7 +10,7 @@ export type FeedKind = "job" | "progress" | "snapshot" | "map" | "cluster" | "op
 export type FeedEvent = { kind: FeedKind; key: string; value: unknown };
 export type Connection = "connecting" | "live" | "lost";
 
-const KINDS: FeedKind[] = ["job", "progress", "snapshot", "map", "cluster", "operation"];
+const KINDS = new Set<string>(["job", "progress", "snapshot", "map", "cluster", "operation"] satisfies FeedKind[]);
 /** The server says something at least every 15 seconds. */
 const SILENCE_MS = 40_000;
 const LONGEST_PAUSE_MS = 10_000;
@@ -58,7 +59,7 @@ export function onFeed(reader: (event: FeedEvent) => void): () => void {
 
 /** Follow the server's events until the returned function is called. Streams that break are begun anew, where they broke. */
 export function follow(client: QueryClient): () => void {
-  let source: EventSource | null = null;
+  let source: AbortController | null = null;
   let silence = 0;
   let again = 0;
   let pause = 500;
@@ -80,7 +81,7 @@ export function follow(client: QueryClient): () => void {
     become("live");
   };
   const lost = () => {
-    source?.close();
+    source?.abort();
     source = null;
     window.clearTimeout(silence);
     window.clearTimeout(again);
@@ -91,28 +92,40 @@ export function follow(client: QueryClient): () => void {
     again = window.setTimeout(open, pause);
     pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
   };
-  const open = () => {
-    source = new EventSource("/api/v1/events");
-    source.onerror = lost;
-    source.addEventListener("heartbeat", alive);
+  const hear = (kind: string, data: string) => {
+    if (kind === "heartbeat") alive();
     // A stream of ours always begins anew, so everything is read once it is open: nothing falls in between.
-    for (const kind of ["ready", "resync"]) {
-      source.addEventListener(kind, () => {
-        alive();
-        void client.invalidateQueries();
-      });
+    if (kind === "ready" || kind === "resync") {
+      alive();
+      void client.invalidateQueries();
     }
-    for (const kind of KINDS) {
-      source.addEventListener(kind, (message) => {
-        alive();
-        waiting.push({ kind, ...JSON.parse((message as MessageEvent<string>).data) });
-        if (!gathering) gathering = window.setTimeout(flush, GATHER_MS);
-      });
+    if (KINDS.has(kind)) {
+      alive();
+      waiting.push({ kind: kind as FeedKind, ...JSON.parse(data) });
+      if (!gathering) gathering = window.setTimeout(flush, GATHER_MS);
     }
+  };
+  // Not an EventSource: that cannot send the key of the session.
+  const read = async (own: AbortController) => {
+    const reader = (await streamed("/api/v1/events", null, own.signal)).getReader();
+    const letters = new TextDecoder();
+    const eventsOf = eventReader();
+    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+      for (const event of eventsOf(letters.decode(piece.value, { stream: true }))) hear(event.kind, event.data);
+    }
+  };
+  const open = () => {
+    const own = new AbortController();
+    source = own;
+    const ended = () => {
+      if (source === own) lost();
+    };
+    read(own).then(ended, ended);
   };
   open();
   return () => {
-    source?.close();
+    source?.abort();
+    source = null;
     for (const timer of [silence, again, gathering]) window.clearTimeout(timer);
     become("connecting");
   };

@@ -1056,7 +1056,7 @@ export interface paths {
         };
         /**
          * Sign in by a link
-         * @description Leads to the page, with a session.
+         * @description Leads to the page, with a session, whose key stands behind the `#` of the address.
          */
         get: operations["follow_sign_in_link"];
         put?: never;
@@ -2734,6 +2734,17 @@ export interface components {
              * @description How much is kept of what grows, and for how long.
              */
             keep: components["schemas"]["KeepSetting"][];
+        };
+        /**
+         * SessionKey
+         * @description The half of a session that the page keeps; the cookie is the other one.
+         */
+        SessionKey: {
+            /**
+             * Key
+             * @description To be sent with each request in the header Pitstop-Session-Key: the cookie alone is worth nothing.
+             */
+            key: string;
         };
         /**
          * SignInBody
@@ -6340,11 +6351,13 @@ export interface operations {
         };
         responses: {
             /** @description Successful Response */
-            204: {
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content?: never;
+                content: {
+                    "application/json": components["schemas"]["SessionKey"];
+                };
             };
             /** @description What was asked for is wrong, unknown or not allowed now */
             "4XX": {

@@ -33,6 +33,7 @@ import { type ReactNode, useEffect, useRef } from "react";
 import { api } from "../api/client";
 import { useConnection } from "../api/live";
 import { useCluster, useMe } from "../api/queries";
+import { keep } from "../api/session";
 import { SIGNAL } from "../parts/theme";
 import { openPalette, Palette } from "./Palette";
 import { useTitle } from "./useTitle";
@@ -144,6 +145,7 @@ function Who() {
   const client = useQueryClient();
   const signOut = async () => {
     await api.POST("/sign-out");
+    keep(null);
     await client.resetQueries();
   };
   return (

@@ -1,9 +1,10 @@
 import { Button, Center, Code, Loader, Paper, PasswordInput, Stack, Text, Title } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useEffect, useState } from "react";
-import { api, onSignedOut, ProblemError } from "../api/client";
+import { answered, api, onSignedOut, ProblemError } from "../api/client";
 import { follow } from "../api/live";
 import { keys, useMe } from "../api/queries";
+import { keep, onOtherTab } from "../api/session";
 import { ProblemAlert } from "../parts/Trouble";
 import { useAction } from "../parts/useAction";
 
@@ -14,6 +15,7 @@ export function SignedIn({ children }: { children: ReactNode }) {
   const nobody = me.error instanceof ProblemError && me.error.status === 401;
   const somebody = me.data !== undefined && !nobody;
   useEffect(() => onSignedOut(() => void client.resetQueries({ queryKey: keys.me })), [client]);
+  useEffect(() => onOtherTab(() => void client.resetQueries({ queryKey: keys.me })), [client]);
   useEffect(() => (somebody ? follow(client) : undefined), [client, somebody]);
   if (somebody) return <>{children}</>;
   if (nobody) return <SignInForm />;
@@ -32,8 +34,11 @@ function SignInForm() {
   const client = useQueryClient();
   const [token, setToken] = useState("");
   const { mutate, isPending, error } = useAction({
-    mutationFn: () => api.POST("/sign-in", { body: { token } }),
-    onSuccess: () => client.resetQueries(),
+    mutationFn: () => answered(api.POST("/sign-in", { body: { token } })),
+    onSuccess: ({ key }) => {
+      keep(key);
+      return client.resetQueries();
+    },
   });
   const signIn = (event: FormEvent) => {
     event.preventDefault();

@@ -10,6 +10,7 @@ import { RouterProvider } from "@tanstack/react-router";
 import { setNonce } from "get-nonce";
 import { createRoot } from "react-dom/client";
 import { newQueryClient } from "../api/queries";
+import { takeFromAddress } from "../api/session";
 import { theme, variables } from "../parts/theme";
 import { router } from "./router";
 import { SignedIn } from "./SignedIn";
@@ -20,6 +21,7 @@ setNonce(nonce);
 
 const root = document.getElementById("root");
 if (!root) throw new Error("index.html has no root");
+await takeFromAddress(); // before the router looks at the address, and anything is asked
 createRoot(root).render(
   <QueryClientProvider client={newQueryClient()}>
     <MantineProvider
