@@ -24,7 +24,7 @@ ON_POSTGRES := tests/contract tests/unit/store tests/postgres
 LONG := rules or long
 APART := matrix or hosts or members or page or kubernetes
 
-.PHONY: help install demo story story-page test test-fast test-long compatibility support-matrix stage-chains soak fuzz chaos simulation test-postgres test-hosts test-members web test-web kubernetes-rig tutorial test-kubernetes \
+.PHONY: help install demo story story-page test test-fast test-long compatibility support-matrix stage-chains soak fuzz test-security chaos simulation test-postgres test-hosts test-members web test-web kubernetes-rig tutorial test-kubernetes \
 	bench bench-beside bench-peers lint lock pictures clean
 
 help:
@@ -39,6 +39,7 @@ help:
 	@echo "make stage-chains       every stage behind every other x changes; writes docs/stage-chains.md"
 	@echo "make soak [CHAINS=30] [SEED=1]  random chains of versions, and stories of failures, against plain Python"
 	@echo "make fuzz [MINUTES=10] [SEED=1]  random requests to the REST API; no error of the server, nothing unreadable afterwards"
+	@echo "make test-security [MINUTES=10] [SEED=1]  every door attacked as every role and as another user of the machine; then at random"
 	@echo "make simulation [SCHEDULES=5000]  random schedules of crashes of control plane and runs, without a JVM"
 	@echo "make chaos [MINUTES=10] [SEED=1]  a cluster, three jobs, and all that can go wrong; not a row lost or doubled"
 	@echo "make test-postgres [SHORT=1]  the store's tests with PostgreSQL, installed by apt if there is none"
@@ -97,6 +98,10 @@ soak: $(STAMP)
 
 fuzz: $(STAMP)
 	@$(PY) -m tests.fuzz --minutes $(MINUTES) --seed $(SEED)
+
+test-security: $(STAMP) classes
+	@$(PY) -m pytest tests/security
+	@$(PY) -m tests.security --minutes $(MINUTES) --seed $(SEED)
 
 chaos: $(STAMP)
 	@scripts/with-postgres $(PY) -m tests.chaos --minutes $(MINUTES) --seed $(SEED)
