@@ -6,10 +6,11 @@ import base64
 import hashlib
 import hmac
 import ipaddress
+import math
 import secrets
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -22,6 +23,7 @@ from starlette.requests import cookie_parser
 from pitstop.errors import DeniedError, ForbiddenError, ForeignError, PitstopError
 from pitstop.kit.wire import described
 from pitstop.rest.page import is_page
+from pitstop.rest.threads import reading
 
 OPEN = frozenset({"/healthz", "/readyz", "/openapi.json", "/sign-in"})
 """What answers without a token: probes, the description, which is in the documentation anyway, and who is to sign in."""
@@ -38,6 +40,8 @@ KEY_HEADER = "Pitstop-Session-Key"
 Browsers send a cookie to all ports of a machine. The key lies in the storage of the page's own origin, and goes to no other port.
 """
 SESSION_SECONDS = 12 * 60 * 60
+COPY_SECONDS = 5.0
+"""The age at which the copy of the sessions that were signed out is read anew, before a session is let in."""
 LINK_SECONDS = 300.0
 MOST_LINKS = 100
 """Links that are not used yet; the oldest goes when there are more."""
@@ -89,16 +93,26 @@ class Session:
 
 
 class EndedSessions:
-    """Sessions that were signed out, until they would have ended by themselves."""
+    """A copy of the store's sessions that were signed out, so that no request has to ask the store for its own."""
 
     def __init__(self) -> None:
         self._until: dict[str, float] = {}
+        self._read_at = -math.inf
         self._lock = threading.Lock()
+
+    @property
+    def too_old(self) -> bool:
+        """True if another server of the store may have ended a session more than COPY_SECONDS ago that is not here."""
+        return time.monotonic() - self._read_at > COPY_SECONDS
+
+    def put(self, until: Mapping[str, float], read_at: float) -> None:
+        """Take over what the store had at a time of the monotonic clock."""
+        with self._lock:
+            kept = {session: end for session, end in self._until.items() if end > time.time()}
+            self._until, self._read_at = kept | dict(until), read_at
 
     def add(self, session: Session) -> None:
         with self._lock:
-            for old in [each for each, until in self._until.items() if until <= time.time()]:
-                del self._until[old]
             self._until[session.id] = session.until
 
     def __contains__(self, session: Session) -> bool:
@@ -174,6 +188,12 @@ class Access:
         # A header arrives as Latin-1, whatever its bytes were.
         its_own = hmac.compare_digest(headers.get(KEY_HEADER, "").encode("latin-1"), self._key_of(found.id).encode())
         return found if its_own and found not in self.ended else None
+
+    async def look_for_ended(self, headers: Headers, read: Callable[[], Mapping[str, float]]) -> None:
+        """Read the sessions that were signed out at any server of the store, if a session asks and the copy is too old."""
+        if self.ended.too_old and self.session(headers) is not None:
+            began = time.monotonic()
+            self.ended.put(await reading(read), began)
 
     @staticmethod
     def _cookie(headers: Headers) -> str | None:

@@ -36,7 +36,8 @@ class _App(FastAPI):
 
     def build_middleware_stack(self) -> ASGIApp:
         quick = Quick(super().build_middleware_stack(), self._service, f"{PREFIX}/jobs")
-        return Gate(Audited(quick, self._access, self._service), self._access)
+        # Late: who asks for a session is the service of that moment.
+        return Gate(Audited(quick, self._access, self._service), self._access, lambda: self._service.ended_sessions())
 
     def openapi(self) -> dict[str, Any]:
         described = self.openapi_schema is not None
@@ -67,12 +68,13 @@ def create_app(service: ServerService, access: Access) -> FastAPI:
     )
     problems.add_to(app)
     guard = [Depends(_bearer)]
-    for part in (jobs, artifacts, log_levels, snapshots, states, maps, cluster, events):
+    for part in (jobs, artifacts, log_levels, snapshots, states, maps, cluster):
         app.include_router(part.router(service), prefix=PREFIX, dependencies=guard)
+    app.include_router(events.router(service, access), prefix=PREFIX, dependencies=guard)
     app.include_router(sql.router(service, access), prefix=PREFIX, dependencies=guard)
     links = Links()
     app.include_router(signing.api_router(access, links), prefix=PREFIX, dependencies=guard)
-    app.include_router(signing.browser_router(access, links))
+    app.include_router(signing.browser_router(access, links, service))
     app.include_router(page.router())
     _add_health(app, service, guard)
     return app

@@ -6,14 +6,15 @@ import asyncio
 import contextlib
 import dataclasses
 import secrets
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Query
+from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
-from pitstop.errors import PitstopError
+from pitstop.errors import PitstopError, StoreError
 from pitstop.model.job import Progress
+from pitstop.rest.access import Access
 from pitstop.rest.strict import StrictRoute
 from pitstop.rest.threads import reading
 from pitstop.service.api import ServerService
@@ -54,15 +55,21 @@ class Streams:
         self._jobs: dict[str, tuple[JobStatus, JobStatus]] = {}
         """As the service gave it last, and without its progress."""
 
-    async def stream(self, kinds: Collection[FeedKind], last: str | None, seconds: float | None = None) -> AsyncIterator[bytes]:
+    async def stream(
+        self,
+        kinds: Collection[FeedKind],
+        last: str | None,
+        seconds: float | None = None,
+        may_read: Callable[[], Awaitable[bool]] | None = None,
+    ) -> AsyncIterator[bytes]:
         """What has changed after the event ``last``, and what changes from now on.
 
         The first event is ``ready``: from its id on nothing is missed. It is ``resync`` if what came after ``last`` is kept no
         more: the reader reads everything anew. So it is for one who does not read as fast as it changes. The stream ends after so
-        many seconds, or with the server.
+        many seconds, with the server, or once ``may_read`` is false, which is asked every HEART_BEAT_SECONDS.
         """
         until = None if seconds is None else asyncio.get_running_loop().time() + seconds
-        came = asyncio.Event()
+        came, asked = asyncio.Event(), asyncio.get_running_loop().time()
         self._open.add(came)
         try:
             await self._watch()
@@ -71,6 +78,11 @@ class Streams:
             place = self._feed.newest if place is None else place
             yield self._written("ready" if told or last is None else "resync", place)
             while until is None or asyncio.get_running_loop().time() < until:
+                now = asyncio.get_running_loop().time()
+                if may_read is not None and now - asked >= HEART_BEAT_SECONDS:
+                    asked = now
+                    if not await may_read():
+                        return
                 over = self._over
                 came.clear()
                 events = self._feed.after(place, MOST_AT_ONCE)
@@ -174,7 +186,7 @@ class Streams:
         return known if known is not None and known[0] is job else (job, dataclasses.replace(job, progress=_NO_PROGRESS))
 
 
-def router(service: ServerService) -> APIRouter:
+def router(service: ServerService, access: Access) -> APIRouter:
     """Routes below /api/v1."""
     routes = APIRouter(tags=["cluster"], route_class=StrictRoute)
     streams = Streams(service)
@@ -184,6 +196,7 @@ def router(service: ServerService) -> APIRouter:
 
     @routes.get("/events", summary="Follow what changes", response_class=StreamingResponse, responses=described)
     async def follow_events(
+        request: Request,
         kind: Annotated[list[FeedKind], Query(description="Only events of these kinds; repeatable")] = list(FeedKind),  # noqa: B006
         seconds: Annotated[float | None, Query(gt=0, description="The stream ends after so many; else with the server")] = None,
         last_event_id: Annotated[str | None, Header(description="The id of the last event that was read")] = None,
@@ -195,6 +208,13 @@ def router(service: ServerService) -> APIRouter:
         lists anew. With `Last-Event-ID` events go on after that one. `heartbeat` comes when there is nothing else.
         """
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        return StreamingResponse(streams.stream(frozenset(kind), last_event_id, seconds), media_type=MEDIA_TYPE, headers=headers)
+
+        async def still_signed_in() -> bool:
+            with contextlib.suppress(StoreError):  # the store is away, and nothing is told meanwhile
+                await access.look_for_ended(request.headers, service.ended_sessions)
+            return access.identity(request.headers) is not None
+
+        stream = streams.stream(frozenset(kind), last_event_id, seconds, still_signed_in)
+        return StreamingResponse(stream, media_type=MEDIA_TYPE, headers=headers)
 
     return routes

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Mapping
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pitstop.errors import PitstopError, TooLargeError, UsageError
+from pitstop.errors import PitstopError, StoreError, TooLargeError, UsageError
 from pitstop.rest.access import Access
 from pitstop.rest.problems import answer
 
@@ -19,14 +20,21 @@ QUIET_SECONDS = 30.0
 class Gate:
     """ASGI: lets in what ``access`` allows, as long as it goes on sending."""
 
-    def __init__(self, app: ASGIApp, access: Access) -> None:
-        self._app, self._access = app, access
+    def __init__(self, app: ASGIApp, access: Access, ended: Callable[[], Mapping[str, float]] = dict) -> None:
+        """``ended`` reads the sessions that were signed out at any server of the store."""
+        self._app, self._access, self._ended = app, access, ended
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":  # the server starts or ends; we speak nothing else
             await self._app(scope, receive, send)
             return
-        refusal = self._access.refusal(scope["path"], Headers(scope=scope), scope["method"]) or _without_nul(scope)
+        headers = Headers(scope=scope)
+        try:
+            await self._access.look_for_ended(headers, self._ended)
+            refusal = self._access.refusal(scope["path"], headers, scope["method"]) or _without_nul(scope)
+        except StoreError:
+            # A session that may have been signed out elsewhere is not let in.
+            refusal = StoreError("The store does not answer: nobody knows now whether this session was signed out.")
         if refusal is not None:
             # What was not read is not waited for: the connection is closed.
             await answer(refusal, {"connection": "close"})(scope, receive, send)

@@ -13,6 +13,8 @@ from pitstop.kit.wire import described
 from pitstop.rest.access import LINK_SECONDS, SESSION_SECONDS, Access, Identity, Links, NewSession, session_cookie
 from pitstop.rest.models import SignInBody
 from pitstop.rest.strict import StrictRoute
+from pitstop.rest.threads import writing
+from pitstop.service.api import ServerService
 
 MOST_BYTES = 4096
 """Of the request of somebody who has not signed in yet."""
@@ -65,7 +67,7 @@ def api_router(access: Access, links: Links) -> APIRouter:
     return routes
 
 
-def browser_router(access: Access, links: Links) -> APIRouter:
+def browser_router(access: Access, links: Links, service: ServerService) -> APIRouter:
     """Routes of browsers alone."""
     routes = APIRouter(tags=["access"], route_class=StrictRoute)
 
@@ -107,9 +109,10 @@ def browser_router(access: Access, links: Links) -> APIRouter:
 
     @routes.post("/sign-out", summary="Sign out", status_code=204)
     async def sign_out(request: Request) -> Response:
-        """The browser forgets its session."""
+        """The browser forgets its session, and no server of the store knows it any more."""
         session = access.session(request.headers)
         if session is not None:
+            await writing(service.end_session, session.id, session.until)
             access.ended.add(session)
         response = Response(status_code=204)
         response.delete_cookie(session_cookie(request.headers.get("host", "")), httponly=True, samesite="strict")

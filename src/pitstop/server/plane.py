@@ -44,6 +44,7 @@ from pitstop.store.leadership import SqlLeadership
 from pitstop.store.maps import SqlMapStore
 from pitstop.store.members import SqlMembers
 from pitstop.store.registry import SqlRegistry
+from pitstop.store.sessions import SqlEndedSessions
 from pitstop.store.urls import store_url
 
 LOOP_SECONDS = 30.0
@@ -116,6 +117,7 @@ class ControlPlane:
             self._served,
             SqlAudit(self._database, settings.keep),
             SqlCatalog(self._database),
+            SqlEndedSessions(self._database),
             dependencies=dependencies,
             retention=settings.keep,
             queries=self._queries,

@@ -388,6 +388,14 @@ class ServerService(Service, Protocol):
         """Record entries of the audit."""
         ...
 
+    def end_session(self, session: str, until: float) -> None:
+        """Record that a browser's session has ended which would have lasted until then, for all servers of the store."""
+        ...
+
+    def ended_sessions(self) -> dict[str, float]:
+        """Return the sessions that have ended before their time, and when each would have ended by itself."""
+        ...
+
     def carry_out(self, statement: Statement) -> Result:
         """Run one SQL statement."""
         ...

@@ -57,6 +57,7 @@ from pitstop.service.reads import Reads
 from pitstop.service.results import Backup, CheckResult, ClusterInfo, JobStatus, UpdateResult
 from pitstop.service.saved_state import StateDesk
 from pitstop.service.selecting import NoQueries, Queries
+from pitstop.service.sessions import EndedSessions
 from pitstop.service.sql_results import Result
 from pitstop.service.statements import Statements
 from pitstop.sql.catalog import Catalog
@@ -83,6 +84,7 @@ class LocalService(Reads, MapVerbs, LogLevels):
         cluster: Cluster,
         audit: AuditTrail,
         catalog: Catalog,
+        sessions: EndedSessions,
         now: Callable[[], float] = time.time,
         new_id: Callable[[], str] = new_job_id,
         dependencies: Dependencies | None = None,
@@ -95,12 +97,19 @@ class LocalService(Reads, MapVerbs, LogLevels):
         LogLevels.__init__(self, data, self._find)
         self._states, self._judge = StateDesk(workers, data), Judge(registry, workers, data)
         self._wake, self._cluster, self._now, self._new_id = wake, cluster, now, new_id
+        self._sessions = sessions
         self._audit, self._statements = audit, Statements(self, catalog, queries or NoQueries())
         self._backups = backups
         self._dependencies = dependencies or Dependencies(data, NothingInstalled())
 
     def note_audit(self, entries: Sequence[AuditEntry]) -> None:
         self._audit.add(entries)
+
+    def end_session(self, session: str, until: float) -> None:
+        self._sessions.add(session, until)
+
+    def ended_sessions(self) -> dict[str, float]:
+        return self._sessions.all()
 
     def audit(self, before: int | None = None, limit: int = 1000) -> list[AuditEntry]:
         return self._audit.entries(before, limit)

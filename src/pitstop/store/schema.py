@@ -140,6 +140,14 @@ audit = Table(
     sqlite_autoincrement=True,
 )
 
+# Sessions of browsers that were signed out, until they would have ended by themselves.
+ended_sessions = Table(
+    "ended_sessions",
+    metadata,
+    Column("id", String(100), primary_key=True),
+    Column("until", Float, nullable=False),
+)
+
 snapshots = Table(
     "snapshots",
     metadata,

@@ -28,6 +28,7 @@ from pitstop.store.catalog import SqlCatalog
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.maps import SqlMapStore
 from pitstop.store.registry import SqlRegistry
+from pitstop.store.sessions import SqlEndedSessions
 from pitstop.testing.runs import ThreadLauncher
 from pitstop.testing.wake import MemoryWake
 from pitstop.testing.workers import ScriptedWorkers
@@ -66,6 +67,7 @@ class ScriptedService(LocalService):
             _Cluster(),
             audit,
             catalog,
+            SqlEndedSessions(self._database),
             now,
             new_id,
             retention=retention,

@@ -4,12 +4,28 @@ import hashlib
 import time
 from urllib.parse import urlsplit
 
+import httpx2
 import pytest
 from fastapi.testclient import TestClient
 from itsdangerous import URLSafeTimedSerializer
 from starlette.datastructures import Headers
 
-from pitstop.rest.access import KEY_HEADER, LINK_SECONDS, MOST_LINKS, SESSION_SECONDS, Access, Links, Role, session_cookie
+from pitstop.errors import StoreError
+from pitstop.rest import access as access_module
+from pitstop.rest import events
+from pitstop.rest.access import (
+    COPY_SECONDS,
+    KEY_HEADER,
+    LINK_SECONDS,
+    MOST_LINKS,
+    SESSION_SECONDS,
+    Access,
+    Links,
+    Role,
+    session_cookie,
+)
+from pitstop.rest.app import create_app
+from pitstop.testing.http import listening
 from tests.doors.doors import application
 
 TOKEN, VIEWERS = "the-long-token", "the-viewers-token"
@@ -197,3 +213,77 @@ def test_a_session_of_an_older_release_has_no_key_and_has_ended(browser):
     old = URLSafeTimedSerializer(secret, salt="session", signer_kwargs={"digest_method": hashlib.sha256}).dumps("operator")
     browser.cookies.set("pitstop-session-web", old)
     assert browser.get("/api/v1/me").status_code == 401
+
+
+def signed_out(browser):
+    """The headers of a session that was signed out at this server."""
+    sign_in(browser)
+    headers = {
+        "Cookie": f"pitstop-session-web={browser.cookies.get('pitstop-session-web')}",
+        KEY_HEADER: browser.headers[KEY_HEADER],
+    }
+    assert browser.post("/sign-out", headers=ORIGIN).status_code == 204
+    del browser.headers[KEY_HEADER]
+    browser.cookies.clear()
+    return headers
+
+
+def another_server(state):
+    """Another server of the same store, or the same one after a restart."""
+    access = Access(TOKEN, frozenset({"testserver"}), VIEWERS, ACCESS.session_key)
+    return access, TestClient(create_app(state, access))
+
+
+def test_a_session_that_was_signed_out_stays_so_after_a_restart(browser, state):
+    headers = signed_out(browser)
+    _, restarted = another_server(state)
+    assert restarted.get("/api/v1/me", headers=headers).status_code == 401
+
+
+def test_other_servers_of_the_store_know_it_within_seconds_and_ask_the_store_no_more_often(browser, state, monkeypatch):
+    now, read = [1000.0], []
+    monkeypatch.setattr(access_module.time, "monotonic", lambda: now[0])
+    access, other = another_server(state)
+    monkeypatch.setattr(type(state), "ended_sessions", lambda self: read.append(1) or self._sessions.all())
+    stays = access.new_session(Role.VIEWER)
+    own = {"Cookie": f"pitstop-session-web={stays.cookie}", KEY_HEADER: stays.key}
+    for _ in range(3):
+        assert other.get("/api/v1/me", headers=own).status_code == 200
+    assert len(read) == 1
+    headers = signed_out(browser)
+    read.clear()
+    now[0] += COPY_SECONDS + 0.1
+    assert other.get("/api/v1/me", headers=headers).status_code == 401
+    assert other.get("/api/v1/me", headers=own).status_code == 200
+    assert other.get("/api/v1/me", headers=bearer(TOKEN)).status_code == 200
+    assert len(read) == 1
+
+
+def test_who_asks_by_a_token_needs_no_look_at_sessions_and_a_session_is_let_in_by_no_old_copy(state, monkeypatch):
+    access, server = another_server(state)
+
+    def away(self):
+        raise StoreError("away")
+
+    monkeypatch.setattr(type(state), "ended_sessions", away)
+    session = access.new_session(Role.OPERATOR)
+    headers = {"Cookie": f"pitstop-session-web={session.cookie}", KEY_HEADER: session.key}
+    answer = server.get("/api/v1/me", headers=headers)
+    assert (answer.status_code, answer.json()["code"]) == (StoreError.http_status, StoreError.code)
+    assert server.get("/api/v1/me", headers=bearer(TOKEN)).status_code == 200
+
+
+def test_the_streams_of_a_session_end_with_it(state, monkeypatch):
+    monkeypatch.setattr(events, "HEART_BEAT_SECONDS", 0.05)
+    access = Access(TOKEN, frozenset({"testserver"}), VIEWERS)
+    session = access.new_session(Role.VIEWER)
+    with listening(create_app(state, access)) as url:
+        port = urlsplit(url).port
+        headers = {"Cookie": f"pitstop-session-{port}={session.cookie}", KEY_HEADER: session.key}
+        with httpx2.stream("GET", f"{url}/api/v1/events", headers=headers, timeout=30) as stream:
+            lines = stream.iter_lines()
+            assert "event: ready" in [next(lines), next(lines)]
+            while "event: heartbeat" not in next(lines):
+                pass
+            assert httpx2.post(f"{url}/sign-out", headers=headers | {"Origin": url}).status_code == 204
+            assert all(line.split(":")[0] in ("", "id", "event", "data") for line in lines), "it comes to an end"
