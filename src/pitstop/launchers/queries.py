@@ -20,7 +20,7 @@ from pitstop.kit.jsonable import to_json
 from pitstop.kit.rotating import Rotation, start_pump
 from pitstop.launchers.processes import handle_of, kill_all
 from pitstop.model.data_folder import DataFolder
-from pitstop.model.selecting import BEGIN_ANEW, MOST_ROWS, USUAL_SECONDS, Select
+from pitstop.model.selecting import BEGIN_ANEW, MOST_ROWS, OPERATOR, USUAL_SECONDS, Asker, Select
 
 IDLE_SECONDS = 15 * 60.0
 """The seconds without a query after which the process is ended: it keeps a JVM."""
@@ -29,10 +29,16 @@ QUIET_SECONDS = 15.0
 """The seconds without rows after which a caller hears that a stream has none yet."""
 MOST_OPEN = 32
 """The most queries at once. Each may keep a thread, and as many rows as a query gives."""
+MOST_OF_ONE = 8
+"""The most queries at once of one viewer."""
+MOST_ANEW = 5
+"""The most times that a query is begun anew because its process had to be ended for another one."""
+BARRED_SECONDS = 60.0
+"""The seconds for which a viewer waits whose query could be ended with its process alone: all others began anew for it."""
+MOST_REMEMBERED = 200
+"""The most queries that have ended of which a process knows whose they were."""
 UNTAKEN_SECONDS = 300.0
 """The seconds after which a query is ended if nobody takes its answers."""
-
-_SEE = "see queries.log in the data folder"
 
 Answer = dict[str, Any]
 _WAKE: Answer = {}
@@ -66,7 +72,22 @@ class _Process:
     """Number of a query -> the query."""
     going: set[int] = field(default_factory=set)
     """The numbers of the queries that it has not ended yet, also of those that nobody asks for any more."""
+    users: dict[int, str] = field(default_factory=dict)
+    """Number of a query -> the viewer whose it is, or was."""
+    blamed: int | None = None
+    """The query for which the process ends, as it has said itself; None if it ends without a word."""
     writing: threading.Lock = field(default_factory=threading.Lock)
+
+    def remember(self, number: int, user: str) -> None:
+        """Note whose a query is. It may be blamed a while after its end, so that those of the last ones stay."""
+        for old in list(self.users)[:-MOST_REMEMBERED]:
+            if old not in self.going and old not in self.asked:
+                del self.users[old]
+        self.users[number] = user
+
+    def of_user(self, user: str) -> int:
+        """Return the number of a viewer's queries that are not ended yet."""
+        return sum(1 for number in self.going | self.asked.keys() if self.users.get(number) == user)
 
     def say(self, told: Answer) -> None:
         assert self.started.stdin is not None
@@ -86,13 +107,15 @@ class _Process:
 class _Answers:
     """service.selecting.Answers of one query. If its process ends before it has given a row, another process begins it anew."""
 
-    def __init__(self, ask: Callable[[], tuple[_Process, int]], rest: Callable[[], None]) -> None:
-        """``ask`` sends the query to a process, and returns that process and the query's number in it."""
-        self._ask, self._rest = ask, rest
+    def __init__(self, ask: Callable[[], tuple[_Process, int]], rest: Callable[[], None], log: str) -> None:
+        """``ask`` sends the query to a process, and returns that process and the query's number in it. ``log``: its log."""
+        self._ask, self._rest, self._log = ask, rest, log
         self._process, self._number = ask()
         self._asked = self._process.asked[self._number]
-        self._columns = self._rows = self._repeated = self._closed = False
-        """True once columns, or rows, were given out; a second process has begun the query anew; nobody asks any more."""
+        self._columns = self._rows = self._closed = False
+        """True once columns, or rows, were given out; nobody asks any more."""
+        self._alone = self._for_others = 0
+        """How often the query was begun anew after a process that ended without a word, and after one that ended for another."""
 
     def __iter__(self) -> Iterator[Answer]:
         return self
@@ -137,13 +160,22 @@ class _Answers:
             self._rest()
 
     def _begin_anew(self) -> None:
-        if self._rows or self._repeated:
+        for_another = self._process.blamed is not None
+        if self._rows or self._alone or self._for_others >= MOST_ANEW:
             self.close()
+            if for_another:
+                raise EngineError(
+                    "The process that carries out queries was ended because another query went on after its end: ask again. "
+                    f"{self._log} in the data folder tells more."
+                )
             raise EngineError(
-                f"The process that carries out queries has ended, as it does when its memory is full: {_SEE}. "
-                "$PITSTOP_DRIVER_MEMORY gives it more."
+                "The process that carries out queries has ended, as it does when its memory is full: see "
+                f"{self._log} in the data folder. $PITSTOP_DRIVER_MEMORY gives it more."
             )
-        self._repeated = True
+        if for_another:
+            self._for_others += 1
+        else:
+            self._alone += 1
         self._process, self._number = self._ask()
         self._asked = self._process.asked[self._number]
         if self._closed:
@@ -161,8 +193,13 @@ class QueryProcess:
         rotation: Rotation,
         seconds: float = USUAL_SECONDS,
         rows: int = MOST_ROWS,
+        viewers: bool = False,
     ) -> None:
-        """``rotation``: of its log. ``seconds``, ``rows``: the most that a query may take and give, unless it reads a stream."""
+        """``rotation``: of its log. ``seconds``, ``rows``: the most that a query may take and give, unless it reads a stream.
+        ``viewers``: it is the process of theirs."""
+        self._work, self._log = (data.viewer_queries, data.viewer_queries_log) if viewers else (data.queries, data.queries_log)
+        self._barred: dict[str, float] = {}
+        """Viewer -> the monotonic time at which a next query of theirs may come."""
         self._data, self._store_url, self._environment, self._rotation = data, store_url, environment, rotation
         self._seconds, self._rows = seconds, rows
         self._process: _Process | None = None
@@ -171,11 +208,11 @@ class QueryProcess:
         """The number of the last query."""
         self._timer: threading.Timer | None = None
 
-    def run(self, make: Callable[[int], Select]) -> _Answers:
-        return _Answers(lambda: self._ask(make), self._rest)
+    def run(self, make: Callable[[int], Select], asker: Asker = OPERATOR) -> _Answers:
+        return _Answers(lambda: self._ask(make, asker.user), self._rest, self._log.name)
 
-    def _ask(self, make: Callable[[int], Select]) -> tuple[_Process, int]:
-        process, number = self._begin()
+    def _ask(self, make: Callable[[int], Select], user: str) -> tuple[_Process, int]:
+        process, number = self._begin(user)
         try:
             self._wait_for(process)
             asked = dataclasses.replace(make(number), seconds=self._seconds, most_rows=self._rows)
@@ -183,6 +220,7 @@ class QueryProcess:
         except BaseException:
             process.asked.pop(number, None)
             process.going.discard(number)
+            process.users.pop(number, None)
             self._rest()
             raise
         return process, number
@@ -196,26 +234,37 @@ class QueryProcess:
         if process is not None:
             _end(process)
 
-    def _begin(self) -> tuple[_Process, int]:
+    def _begin(self, user: str) -> tuple[_Process, int]:
         """Return the process and a query's number. The process is not ended until that query is over."""
         with self._lock:
+            barred = self._barred.get(user, 0.0) - time.monotonic()
+            if barred > 0:
+                raise BusyError(
+                    "A query of yours went on after its end, and could be ended only with the process that carries queries out: "
+                    f"ask again in {barred:.0f} seconds."
+                )
+            self._barred.pop(user, None)
             if self._process is None or self._process.started.poll() is not None:
                 self._process = self._start()
+            if user and self._process.of_user(user) >= MOST_OF_ONE:
+                raise BusyError(f"{MOST_OF_ONE} queries of yours have not ended, which is as many as you may have: ask later.")
             if len(self._process.going | self._process.asked.keys()) >= MOST_OPEN:
                 raise BusyError(f"{MOST_OPEN} queries have not ended yet, which is as many as there may be: ask again later.")
             self._given += 1
             self._process.asked[self._given] = _Asked()
             self._process.going.add(self._given)
+            if user:
+                self._process.remember(self._given, user)
             return self._process, self._given
 
     def _wait_for(self, process: _Process) -> None:
         if not process.ready.wait(START_SECONDS):
             raise EngineError(f"The process that carries out queries was not ready within {START_SECONDS:.0f} seconds.")
         if process.over.is_set():
-            raise EngineError(f"The process that carries out queries cannot be started: {_SEE}.")
+            raise EngineError(f"The process that carries out queries cannot be started: see {self._log.name} in the data folder.")
 
     def _start(self) -> _Process:
-        self._data.queries.mkdir(parents=True, exist_ok=True)
+        self._work.mkdir(parents=True, exist_ok=True)
         command = [
             sys.executable,
             "-m",
@@ -224,9 +273,9 @@ class QueryProcess:
             "--store",
             self._store_url,
             "--work",
-            str(self._data.queries),
+            str(self._work),
         ]
-        writer = start_pump(self._data.queries_log, self._rotation, {}, None)
+        writer = start_pump(self._log, self._rotation, {}, None)
         assert writer.stdin is not None
         with writer.stdin as log_file:
             started = subprocess.Popen(
@@ -239,9 +288,15 @@ class QueryProcess:
                 start_new_session=True,
             )
         process = _Process(started, handle_of(started.pid))
-        threading.Thread(target=_read, args=(process,), name="queries", daemon=True).start()
+        threading.Thread(target=_read, args=(process, self._bar), name="queries", daemon=True).start()
         threading.Thread(target=self._give_up, args=(process,), name="unread queries", daemon=True).start()
         return process
+
+    def _bar(self, user: str) -> None:
+        """Let a viewer wait whose query went on after its end."""
+        with self._lock:
+            self._barred = {other: until for other, until in self._barred.items() if until > time.monotonic()}
+            self._barred[user] = time.monotonic() + BARRED_SECONDS
 
     def _give_up(self, process: _Process) -> None:
         """End the queries of a process whose answers nobody takes, as long as the process exists."""
@@ -276,13 +331,35 @@ class QueryProcess:
         _end(process)
 
 
-def _read(process: _Process) -> None:
+class QueryProcesses:
+    """service.selecting.Queries: one process for operators and one for viewers, which are each begun by the first query.
+
+    Whatever viewers ask for, and however often their process has to be ended, operators' queries go on.
+    """
+
+    def __init__(self, operators: QueryProcess, viewers: QueryProcess) -> None:
+        self._operators, self._viewers = operators, viewers
+
+    def run(self, make: Callable[[int], Select], asker: Asker = OPERATOR) -> _Answers:
+        return (self._viewers if asker.viewer else self._operators).run(make, asker)
+
+    def close(self) -> None:
+        """End both."""
+        self._viewers.close()
+        self._operators.close()
+
+
+def _read(process: _Process, bar: Callable[[str], None]) -> None:
     assert process.started.stdout is not None
     try:
         for line in process.started.stdout:
             told = json.loads(line)
             asked = process.asked.get(told.get("id", 0))
-            if "ready" in told:
+            if "blamed" in told:
+                process.blamed = told["blamed"]
+                if process.blamed in process.users:
+                    bar(process.users[process.blamed])
+            elif "ready" in told:
                 process.ready.set()
             elif asked is not None:
                 asked.answers.put(told)

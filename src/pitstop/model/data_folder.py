@@ -205,6 +205,16 @@ class DataFolder:
         return self._own / "queries.log"
 
     @property
+    def viewer_queries(self) -> Path:
+        """Where the process works that carries out SELECT of viewers."""
+        return self._own / "viewer-queries"
+
+    @property
+    def viewer_queries_log(self) -> Path:
+        """What that process prints."""
+        return self._own / "viewer-queries.log"
+
+    @property
     def backup(self) -> Path:
         """What the server is just copying into a backup, as links. Goes away with that, and at the next backup."""
         return self._own / "backup"

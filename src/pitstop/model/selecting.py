@@ -12,6 +12,19 @@ BEGIN_ANEW = 75
 
 
 @dataclass(frozen=True)
+class Asker:
+    """Whose query it is, as far as bounds go."""
+
+    viewer: bool = False
+    """True for those who may only look: their queries have a process of their own."""
+    user: str = ""
+    """One of the viewers: the session of a browser, or the token with the name that a program gives."""
+
+
+OPERATOR = Asker()
+
+
+@dataclass(frozen=True)
 class StoredStage:
     """The state of a stage in a snapshot, by where it is."""
 

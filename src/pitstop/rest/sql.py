@@ -6,7 +6,9 @@ import contextlib
 import json
 from collections.abc import AsyncIterator, Callable
 from datetime import datetime
+from functools import partial
 from typing import Any
+from urllib.parse import unquote
 
 from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
@@ -15,10 +17,12 @@ from starlette.types import Receive, Scope, Send
 
 from pitstop.errors import ForbiddenError, PitstopError, UsageError
 from pitstop.kit.wire import check_text
+from pitstop.model.audit import USER_HEADER
+from pitstop.model.selecting import OPERATOR, Asker
 from pitstop.rest.access import Access, Role
-from pitstop.rest.auditing import Deed, deeds_of, note_now
+from pitstop.rest.auditing import MOST_OF_NAME, Deed, deeds_of, note_now
 from pitstop.rest.strict import StrictRoute
-from pitstop.rest.threads import following, parsing, stating, working
+from pitstop.rest.threads import ForSql, operators_sql, viewers_sql, working
 from pitstop.rest.waiting import asked_by
 from pitstop.service.api import ServerService
 from pitstop.service.sql_results import Result, Value
@@ -65,22 +69,24 @@ def router(service: ServerService, access: Access) -> APIRouter:
 
         Viewers may carry out SHOW, EXPLAIN JOB, DESCRIBE JOB, and SELECT on maps and information_schema.
         """
+        asker = _asker(access, request)
+        threads = viewers_sql if asker.viewer else operators_sql
         # Not here: long ones would keep everybody waiting.
-        statements = await parsing(parse, check_text("The text of statements", body.statements))
+        statements = await threads.parsing(parse, check_text("The text of statements", body.statements))
         if not statements:
             raise UsageError("There is no statement to carry out.")
         if len(statements) > MOST_STATEMENTS:
             raise UsageError(
                 f"A text has at most {MOST_STATEMENTS:,} statements, and this one has {len(statements):,}: send parts."
             )
-        found, carry_out = access.identity(request.headers), _carry_out
-        if found is None or found.role is not Role.OPERATOR:
-            await parsing(_refuse_changes, service, statements, deeds_of(request))
-            carry_out = _carry_out_look
+        carry_out: CarryOut = _carry_out
+        if asker.viewer:
+            await threads.parsing(_refuse_changes, service, statements, deeds_of(request))
+            carry_out = partial(_carry_out_look, asker)
         # What changes something is done, whoever waits for it.
         async with asked_by(request) if isinstance(statements[0], Query) else contextlib.nullcontext():
-            first = await _in_a_thread(carry_out, service, statements[0], deeds_of(request))
-        return _Lines(_lines(service, first, statements[1:], request, carry_out), first)
+            first = await _in_a_thread(threads, carry_out, service, statements[0], deeds_of(request))
+        return _Lines(_lines(service, first, statements[1:], request, carry_out, threads), first)
 
     return routes
 
@@ -102,9 +108,20 @@ class _Lines(StreamingResponse):
 CarryOut = Callable[[ServerService, Statement, list[Deed]], Result]
 
 
-async def _in_a_thread(carry_out: CarryOut, service: ServerService, statement: Statement, deeds: list[Deed]) -> Result:
+def _asker(access: Access, request: Request) -> Asker:
+    """Return whose queries these are."""
+    found, session = access.identity(request.headers), access.session(request.headers)
+    if found is not None and found.role is Role.OPERATOR:
+        return OPERATOR
+    name = unquote(request.headers.get(USER_HEADER, ""))[:MOST_OF_NAME]
+    return Asker(True, f"session {session.id}" if found and found.signed_in and session else f"token {name}")
+
+
+async def _in_a_thread(
+    threads: ForSql, carry_out: CarryOut, service: ServerService, statement: Statement, deeds: list[Deed]
+) -> Result:
     """Of many statements that write few do so at once: each holds a connection to the store while it waits for its turn."""
-    kind = stating if isinstance(statement, Query) else working
+    kind = threads.stating if isinstance(statement, Query) else working
     return await kind(carry_out, service, statement, deeds)
 
 
@@ -130,10 +147,10 @@ def _carry_out(service: ServerService, statement: Statement, deeds: list[Deed]) 
         raise
 
 
-def _carry_out_look(service: ServerService, statement: Statement, deeds: list[Deed]) -> Result:
+def _carry_out_look(asker: Asker, service: ServerService, statement: Statement, deeds: list[Deed]) -> Result:
     """The same for a viewer: what names mean may have changed since the whole text was looked at."""
     _refuse_changes(service, [statement], deeds)
-    return service.carry_out(statement)
+    return service.carry_out(statement, asker)
 
 
 def _only_looks(service: ServerService, statement: Statement) -> bool:
@@ -150,25 +167,26 @@ async def _lines(
     rest: list[Statement],
     request: Request,
     carry_out: CarryOut,
+    threads: ForSql,
 ) -> AsyncIterator[bytes]:
     deeds = deeds_of(request)
     try:
-        async for line in _lines_of(first):
+        async for line in _lines_of(first, threads):
             yield line
         for statement in rest:
-            async for line in _lines_of(await _in_a_thread(carry_out, service, statement, deeds)):
+            async for line in _lines_of(await _in_a_thread(threads, carry_out, service, statement, deeds), threads):
                 yield line
     except PitstopError as error:
         await note_now(request)
         yield _line({"error": error.to_dict()})
 
 
-async def _lines_of(result: Result) -> AsyncIterator[bytes]:
+async def _lines_of(result: Result, threads: ForSql) -> AsyncIterator[bytes]:
     batches, count = iter(result.batches), 0
     try:
         columns = [{"name": column.name, "type": str(column.type)} for column in result.columns]
         yield _line({"columns": columns} | ({"endless": True} if result.endless else {}))
-        while (rows := await following(next, batches, None)) is not None:
+        while (rows := await threads.following(next, batches, None)) is not None:
             count += len(rows)
             # An empty line keeps the connection of a quiet stream, and finds out that nobody reads any more.
             yield b"".join(_line({"row": [_plain(value) for value in row]}) for row in rows) or b"\n"

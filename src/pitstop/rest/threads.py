@@ -6,6 +6,7 @@ Whoever finds all threads of a kind busy waits without one.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import ParamSpec, TypeVar
 
 from anyio import CapacityLimiter
@@ -14,6 +15,24 @@ from anyio.to_thread import run_sync
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class ForSql:
+    """The threads of statements of SQL, of one role: viewers who fill theirs keep no operator waiting."""
+
+    parsing: _Kind
+    """For texts of statements: long ones take seconds of the processor, and each as it is read tens of mebibytes."""
+    stating: _Kind
+    """For queries: one that has not begun to give rows may wait for as long as a query may take. They are some more than
+    queries may be open, so that who comes then is told so."""
+    following: _Kind
+    """For calls that wait for the next rows of a query; whoever goes away leaves them, and closes the query."""
+
+    @classmethod
+    def of(cls, role: str) -> ForSql:
+        kinds = _Kind(f"pitstop_{role}_parsing", 2), _Kind(f"pitstop_{role}_stating", 40)
+        return cls(*kinds, _Kind(f"pitstop_{role}_following", 32, abandon=True))
 
 
 class _Kind:
@@ -38,13 +57,9 @@ probing = _Kind("pitstop_probing", 1)
 writing = _Kind("pitstop_writing", 4)
 """For calls that write the store: they wait for all writers before them, which SQLite lets in one by one."""
 parsing = _Kind("pitstop_parsing", 2)
-"""For texts of statements: long ones take seconds of the processor, and each as it is read tens of mebibytes."""
+"""For bodies of requests that are large: long ones take seconds of the processor, and each as it is read tens of mebibytes."""
 bringing = _Kind("pitstop_bringing", 12)
 """For calls that bring code, whose packages may have to be installed first: they take up to some minutes."""
 working = _Kind("pitstop_working", 4)
 """For calls that start a process or move large files: they take seconds to minutes."""
-stating = _Kind("pitstop_stating", 40)
-"""For queries in SQL: one that has not begun to give rows may wait for as long as a query may take. They are some more than
-queries may be open, so that who comes then is told so."""
-following = _Kind("pitstop_following", 32, abandon=True)
-"""For calls that wait for the next rows of a query; whoever goes away leaves them, and closes the query."""
+operators_sql, viewers_sql = ForSql.of("operators"), ForSql.of("viewers")

@@ -38,11 +38,6 @@ def serve_queries(store_url: str, work: Path, answers: IO[str]) -> None:
     remove_left(work)
     spark = bounded(session(work))
 
-    def follow_java() -> None:
-        wait_for_java(spark)
-        _begin_anew("its Java is gone")
-
-    threading.Thread(target=follow_java, daemon=True).start()
     settings = SourceSettings(store_url=store_url, store_factory=STORE_FACTORY)
     spark.sql("SELECT 1").toArrow()  # loads what every query needs
     writing, open_ones = threading.Lock(), dict[int, Asking]()
@@ -52,9 +47,16 @@ def serve_queries(store_url: str, work: Path, answers: IO[str]) -> None:
             answers.write(json.dumps(told) + "\n")
             answers.flush()
 
+    def follow_java() -> None:
+        wait_for_java(spark)
+        _begin_anew("its Java is gone")
+
+    threading.Thread(target=follow_java, daemon=True).start()
+
     def begin_anew(select: Select, asking: Asking) -> None:
         if asking.late:
             say({"id": select.id, "error": too_long(select).to_dict()})
+        say({"blamed": select.id})
         _begin_anew("a query that is to end goes on")
 
     selecting = Selecting(spark, SqlMapStore(open_database(store_url)), settings, work, begin_anew)
@@ -101,6 +103,7 @@ def _carry_out(
     finally:
         open_ones.pop(select.id, None)
     if selecting.leaves_tasks():
+        say({"blamed": select.id})
         _begin_anew("a query that has ended still keeps cores busy")
 
 

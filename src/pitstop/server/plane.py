@@ -22,7 +22,7 @@ from pitstop.launchers.environment import runner_environment
 from pitstop.launchers.installing import LocalInstaller
 from pitstop.launchers.local_process import LocalProcessLauncher
 from pitstop.launchers.on_members import MembersLauncher
-from pitstop.launchers.queries import QueryProcess
+from pitstop.launchers.queries import QueryProcess, QueryProcesses
 from pitstop.launchers.wake import UnixSocketWake
 from pitstop.model.cluster import LOOPBACK, ClusterSettings, address_for_others
 from pitstop.model.data_folder import DataFolder
@@ -84,7 +84,10 @@ class ControlPlane:
         if settings.runners_on_members and self._cluster is None:
             raise UsageError("There are no members to run drivers: give --members, or --cluster-host, with --runners-on-members.")
         # Queries are carried out here: they take no processors of members from jobs.
-        self._queries = QueryProcess(data, url, dict(environment), settings.rotation, settings.query_seconds, settings.query_rows)
+        bounds = settings.rotation, settings.query_seconds, settings.query_rows
+        self._queries = QueryProcesses(
+            QueryProcess(data, url, dict(environment), *bounds), QueryProcess(data, url, dict(environment), *bounds, viewers=True)
+        )
         environment |= cluster.environment()
         several = shared is not None or settings.runners_on_members
         launcher = self._processes = LocalProcessLauncher(

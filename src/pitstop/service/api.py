@@ -12,6 +12,7 @@ from pitstop.maps.model import Entry
 from pitstop.model.audit import AuditEntry
 from pitstop.model.job import JobState
 from pitstop.model.operation import Operation, Request, StateAtStart
+from pitstop.model.selecting import OPERATOR, Asker
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.model.task import StateRows
 from pitstop.service.asked import Asked, Sign
@@ -396,8 +397,8 @@ class ServerService(Service, Protocol):
         """Return the sessions that have ended before their time, and when each would have ended by itself."""
         ...
 
-    def carry_out(self, statement: Statement) -> Result:
-        """Run one SQL statement."""
+    def carry_out(self, statement: Statement, asker: Asker = OPERATOR) -> Result:
+        """Run one SQL statement; ``asker``: whose it is, if it is a query."""
         ...
 
     def is_look(self, statement: Statement) -> bool:

@@ -40,6 +40,7 @@ from pitstop.model.operation import (
     snapshot_of,
 )
 from pitstop.model.retention import USUAL, Retention
+from pitstop.model.selecting import OPERATOR, Asker
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.model.task import StateRows
 from pitstop.plan.model import Plan
@@ -345,8 +346,8 @@ class LocalService(Reads, MapVerbs, LogLevels):
     def sql(self, statements: str) -> Iterator[Result]:
         return map(self.carry_out, parse(statements))
 
-    def carry_out(self, statement: Statement) -> Result:
-        return self._statements.carry_out(statement)
+    def carry_out(self, statement: Statement, asker: Asker = OPERATOR) -> Result:
+        return self._statements.carry_out(statement, asker)
 
     def is_look(self, statement: Statement) -> bool:
         return self._statements.is_look(statement)

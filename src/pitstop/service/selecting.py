@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from pitstop.errors import NotFoundError, UsageError
 from pitstop.kit.asker import ended_when_nobody_waits
-from pitstop.model.selecting import OwnTable, Select, StoredStage
+from pitstop.model.selecting import OPERATOR, Asker, OwnTable, Select, StoredStage
 from pitstop.service.api import Service
 from pitstop.service.sql_results import Column, Result, Row, SqlType
 from pitstop.sql.catalog import Catalog
@@ -36,19 +36,19 @@ class Answers(Protocol):
 class Queries(Protocol):
     """A service that runs queries."""
 
-    def run(self, make: Callable[[int], Select]) -> Answers:
-        """Begin a query. ``make`` gets the query's number."""
+    def run(self, make: Callable[[int], Select], asker: Asker = OPERATOR) -> Answers:
+        """Begin a query. ``make`` gets the query's number. BusyError if whoever asks, or all of them, have too many."""
         ...
 
 
 class NoQueries:
     """Refuses every query: nothing here can run one."""
 
-    def run(self, make: Callable[[int], Select]) -> Answers:
+    def run(self, make: Callable[[int], Select], asker: Asker = OPERATOR) -> Answers:
         raise UsageError("This server carries no SELECT out.")
 
 
-def select(query: Query, service: Service, catalog: Catalog, queries: Queries) -> Result:
+def select(query: Query, service: Service, catalog: Catalog, queries: Queries, asker: Asker = OPERATOR) -> Result:
     """Run a query, and return rows that come as they are asked for. UsageError, with the place, if the query is wrong."""
     known = catalog.all()
     plain = _by_key(query, service, known)
@@ -65,7 +65,8 @@ def select(query: Query, service: Service, catalog: Catalog, queries: Queries) -
             [thing.statement() for thing in read.named.values()],
             [_stored(service, snapshot, stage) for snapshot, stage in sorted(read.states)],
             [_information(name, service, known) for name in sorted(read.information)],
-        )
+        ),
+        asker,
     )
     try:
         # Answers that there is nothing yet may come before the columns.

@@ -10,6 +10,7 @@ from pitstop.errors import ConflictError, NotFoundError, UsageError
 from pitstop.kit.ids import check_name
 from pitstop.model.job import JobState
 from pitstop.model.report import Report
+from pitstop.model.selecting import OPERATOR, Asker
 from pitstop.service.api import OPERATION_SECONDS, Service, SubmitRequest
 from pitstop.service.inserting import insert_rows
 from pitstop.service.results import JobStatus
@@ -56,7 +57,7 @@ class Statements:
     def __init__(self, service: Service, catalog: Catalog, queries: Queries) -> None:
         self._service, self._catalog, self._queries = service, catalog, queries
 
-    def carry_out(self, statement: Statement) -> Result:
+    def carry_out(self, statement: Statement, asker: Asker = OPERATOR) -> Result:
         """Carry out a statement, and return once it is done. PitstopError as the verbs raise it, in the words of SQL."""
         service = self._service
         match statement:
@@ -89,7 +90,7 @@ class Statements:
             case Insert():
                 insert_rows(statement, service, self._catalog, self._queries)
             case Query():
-                return select(statement, service, self._catalog, self._queries)
+                return select(statement, service, self._catalog, self._queries, asker)
             case _:
                 assert_never(statement)
         return DONE

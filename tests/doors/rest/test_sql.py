@@ -7,8 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from starlette.testclient import TestClient
 
+from pitstop.model.audit import USER_HEADER
 from pitstop.model.config import ProcessingGuarantee
 from pitstop.model.job import JobState
+from pitstop.model.selecting import OPERATOR as OPERATORS
 from pitstop.rest import sql, strict
 from pitstop.rest.access import Access
 from pitstop.service.sql_results import Result
@@ -197,7 +199,7 @@ def test_queries_that_wait_keep_nobody_else_from_what_takes_long(state, monkeypa
     """As many as there are threads for what takes long, and one more."""
     waiting, go_on = threading.Semaphore(0), threading.Event()
 
-    def carry_out(statement):
+    def carry_out(statement, *asker):
         waiting.release()
         assert go_on.wait(60)
         return Result.of((), [])
@@ -218,13 +220,41 @@ def test_queries_that_wait_keep_nobody_else_from_what_takes_long(state, monkeypa
     assert [each.result().status_code for each in sent] == [200] * 5
 
 
+def test_viewers_whose_queries_wait_keep_no_operator_waiting(state, monkeypatch):
+    """More of them than there are threads for queries."""
+    waiting, go_on, of_viewers = threading.Semaphore(0), threading.Event(), set()
+
+    def carry_out(statement, asker=OPERATORS):
+        if asker.viewer:
+            of_viewers.add(asker.user)
+            waiting.release()
+            assert go_on.wait(60)
+        return Result.of((), [])
+
+    monkeypatch.setattr(state, "carry_out", carry_out)
+    with TestClient(doors.application(state, ACCESS)) as client, ThreadPoolExecutor(50) as many:
+
+        def ask(token, name):
+            headers = {"Authorization": f"Bearer {token}", USER_HEADER: name}
+            return client.post("/api/v1/sql", json={"statements": "SELECT 1"}, headers=headers)
+
+        try:
+            sent = [many.submit(ask, VIEWER, f"viewer-{number % 2}") for number in range(45)]
+            assert all(waiting.acquire(timeout=30) for _ in range(40))
+            assert ask(OPERATOR, "ada").status_code == 200
+        finally:
+            go_on.set()
+    assert {each.result().status_code for each in sent} == {200}
+    assert of_viewers == {"token viewer-0", "token viewer-1"}
+
+
 def test_what_a_name_means_is_looked_at_again_before_a_viewers_statement_is_carried_out(ask, state, monkeypatch):
     """Between the look at the whole text and its end somebody may have given the name to something else."""
     ask("CREATE MAPPING m (__key VARCHAR, a VARCHAR) TYPE IMap")
     carry_out = state.carry_out
 
-    def meanwhile(statement):
-        done = carry_out(statement)
+    def meanwhile(statement, asker):
+        done = carry_out(statement, asker)
         if isinstance(statement, Show):
             files = "CREATE OR REPLACE MAPPING m (a VARCHAR) TYPE File OPTIONS ('path' = '/etc', 'format' = 'csv')"
             carry_out(parse(files)[0])

@@ -12,9 +12,9 @@ from pitstop.errors import BusyError, EngineError, UsageError
 from pitstop.kit.rotating import Rotation
 from pitstop.kit.waiting import wait_until
 from pitstop.launchers import queries
-from pitstop.launchers.queries import QueryProcess
+from pitstop.launchers.queries import QueryProcess, QueryProcesses
 from pitstop.model.data_folder import DataFolder
-from pitstop.model.selecting import Select
+from pitstop.model.selecting import OPERATOR, Asker, Select
 
 PROCESS = f"""#!{sys.executable}
 import json, os, pathlib, subprocess, sys
@@ -43,6 +43,14 @@ for line in sys.stdin:
         endless.add(number)
     if query == "gone":
         os._exit(1)
+    if query == "blamed":
+        say(blamed=number)
+        os._exit(75)
+    if query == "once":
+        first = not (work / "second").exists()
+        (work / "second").touch()
+        if first:
+            continue
     if query == "stuck":
         note(str(subprocess.Popen(["sleep", "600"], stdout=subprocess.DEVNULL).pid))
         say(id=number, error={{"code": "USAGE", "message": "The query took more than 1 seconds."}})
@@ -67,8 +75,19 @@ def process(tmp_path, monkeypatch):
     made.close()
 
 
-def run(process, query):
-    return process.run(lambda number: Select(number, query, 1, 1))
+ADA, BOB = Asker(True, "session ada"), Asker(True, "session bob")
+
+
+@pytest.fixture
+def both(process, tmp_path):
+    """The process of operators, and beside it that of viewers."""
+    made = QueryProcesses(process, QueryProcess(DataFolder(tmp_path), "sqlite://", {}, Rotation(), viewers=True))
+    yield made
+    made.close()
+
+
+def run(process, query, asker=OPERATOR):
+    return process.run(lambda number: Select(number, query, 1, 1), asker)
 
 
 def noted(tmp_path):
@@ -153,3 +172,54 @@ def test_a_query_whose_process_ends_without_a_word_is_begun_once_more(process, t
     with pytest.raises(EngineError, match="The process that carries out queries has ended"):
         next(run(process, "gone"))
     assert noted(tmp_path) == ["started", "started"]
+
+
+def test_viewers_have_a_process_of_their_own_and_what_ends_it_ends_no_query_of_operators(both, tmp_path):
+    operators = run(both, "quiet")
+    next(operators)
+    with pytest.raises(EngineError):
+        next(run(both, "gone", ADA))
+    assert (DataFolder(tmp_path).viewer_queries / "noted").read_text().split() == ["started", "started"]
+    assert noted(tmp_path) == ["started"]
+    operators.close()
+    assert list(run(both, "short"))[1]["rows"] == [[1]]
+
+
+def test_a_viewer_has_so_many_queries_at_once_and_others_theirs(both, monkeypatch):
+    monkeypatch.setattr(queries, "MOST_OF_ONE", 2)
+    first, _ = run(both, "long", ADA), run(both, "long", ADA)
+    with pytest.raises(BusyError, match="2 queries of yours have not ended, which is as many as you may have: ask later"):
+        run(both, "long", ADA)
+    assert list(run(both, "short", BOB))
+    assert [list(run(both, "short")) for _ in range(3)]
+    first.close()
+    assert wait_until(lambda: _comes(both, ADA), 30)
+
+
+def _comes(both, asker):
+    try:
+        return bool(list(run(both, "short", asker)))
+    except BusyError:
+        return False
+
+
+def test_what_ends_its_process_each_time_is_told_the_cause_in_the_end(both, tmp_path):
+    with pytest.raises(EngineError, match=r"was ended because another query went on after its end: ask again\. queries\.log in"):
+        next(run(both, "blamed"))
+    assert noted(tmp_path).count("started") == 1 + queries.MOST_ANEW
+
+
+def test_innocent_queries_outlive_more_than_one_end_of_their_process_and_whoever_caused_it_waits(both, monkeypatch):
+    monkeypatch.setattr(queries, "MOST_ANEW", 3)
+    innocent, found = run(both, "once", BOB), []
+    reading = threading.Thread(target=lambda: found.extend(next(innocent) for _ in range(2)), daemon=True)
+    reading.start()
+    run(both, "blamed", ADA)
+    reading.join(30)
+    assert found[1]["rows"] == [[1]]
+    innocent.close()
+    with pytest.raises(BusyError, match=r"ended only with the process that carries queries out: ask again in \d+ seconds"):
+        run(both, "short", ADA)
+    assert list(run(both, "short", BOB))
+    monkeypatch.setattr(queries.time, "monotonic", lambda now=queries.time.monotonic: now() + queries.BARRED_SECONDS)
+    assert list(run(both, "short", ADA))
