@@ -126,7 +126,7 @@ def _check_late(node: Node, spec: LateSpec) -> None:
     if stateful is not None:
         raise PipelineError(
             f"Stage '{spec.stage}' ({node.location}) cannot keep its late rows, for they come from {_other(stateful)}, whose "
-            "state would be kept once more for them: leave late out, and they are counted; or give late to windows of rows that "
+            "state would be kept once more for them: leave late out, and they are counted; or give late to a stage whose rows "
             "no stage with state has made."
         )
 

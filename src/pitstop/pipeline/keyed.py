@@ -14,6 +14,7 @@ from pitstop.pipeline.specs import (
     DistinctSpec,
     HandledSpec,
     LateSpec,
+    LeavesOut,
     MapStatefulSpec,
     RollingSpec,
     SinkSpec,
@@ -67,6 +68,7 @@ class KeyedStage(Generic[S]):
         ttl: Duration | None = None,
         on_evict: Callable[..., Any] | None = None,
         dead_letters: Sink | None = None,
+        late: Sink | None = None,
     ) -> S:
         """Make rows by a Python function that keeps state for each group.
 
@@ -76,9 +78,9 @@ class KeyedStage(Generic[S]):
 
         With ``ttl``, the state of a group is dropped when the watermark, or a row of the group, is ``ttl`` or more after
         its last event, and ``on_evict(state, key, time)``, which may return rows too, is called before (``key`` a tuple,
-        ``time`` the moment of expiry in milliseconds since the epoch); late rows are dropped and counted. The stage then
-        needs ``with_timestamps``. Without ``ttl`` state is kept for ever, and no row is late. Rows of one epoch come in the
-        order of event time.
+        ``time`` the moment of expiry in milliseconds since the epoch); late rows are dropped and counted, and go to ``late`` if
+        given, as of :meth:`window`. The stage then needs ``with_timestamps``. Without ``ttl`` state is kept for ever, and no row
+        is late. Rows of one epoch come in the order of event time.
 
         Rows with values that Python lacks (times beyond the year 9999) are left out: they are counted and sampled in the
         log. A row ends the epoch if the function raises, or returns no row of ``output``, or leaves no valid ``state``. With
@@ -92,31 +94,42 @@ class KeyedStage(Generic[S]):
             raise PipelineError(f"Stage '{name}' has a ttl, so it needs event time: call with_timestamps before it.")
         if on_evict is not None and ttl is None:
             raise PipelineError(f"Stage '{name}' never evicts without a ttl, so on_evict would never be called.")
+        if late is not None and ttl is None:
+            raise PipelineError(f"Stage '{name}' drops no late rows without a ttl, so late would get none: leave it out.")
         ttl_ms = None if ttl is None else milliseconds(ttl, "time to live")
         kept = dead_letters is not None
         spec = MapStatefulSpec(self._keys, function, state, output, ttl_ms, on_evict, timestamp, kept)
         made = self._stage._then(spec, name)
+        keep_late(late, name, spec, self._stage)
         if dead_letters is None:
             return made
         made._then(UnhandledSpec(), f"{name}-unhandled")._then(SinkSpec(dead_letters), f"{name}-dead-letters")
         return made._then(HandledSpec(), f"{name}-rows")
 
-    def distinct(self, name: str, within: Duration | None = None) -> S:
+    def distinct(self, name: str, within: Duration | None = None, late: Sink | None = None) -> S:
         """Keep one row of each group, as soon as one comes. Columns out: those of the row.
 
         Of rows that come in one epoch, from several files or partitions, any may be the one.
 
         With ``within``, a group is forgotten once the watermark has passed its first row by that: repetitions within that
         time are dropped, and one that comes after the group was forgotten is a first row again. The stage then needs
-        ``with_timestamps``. Without, groups are remembered for ever.
+        ``with_timestamps``. Late rows are dropped and counted, and go to ``late`` if given, as of :meth:`window`. Without
+        ``within``, groups are remembered for ever, and no row is late, unless the event time is a column of the group.
         """
         if not self._keys:
             raise PipelineError(f"Stage '{name}' would keep a single row: group by the columns that make rows different.")
         timestamp = self._stage.timestamp_column()
         if within is not None and timestamp is None:
             raise PipelineError(f"Stage '{name}' is bounded in time, so it needs event time: call with_timestamps before it.")
+        if late is not None and within is None and timestamp not in self._keys:
+            raise PipelineError(
+                f"Stage '{name}' remembers its rows for ever, and drops none as late: give it within, or leave late out."
+            )
         within_ms = None if within is None else milliseconds(within, "time bound")
-        return self._stage._then(DistinctSpec(self._keys, within_ms, timestamp), name)
+        spec = DistinctSpec(self._keys, within_ms, timestamp)
+        made = self._stage._then(spec, name)
+        keep_late(late, name, spec, self._stage)
+        return made
 
 
 class WindowedStage(Generic[S]):
@@ -164,9 +177,7 @@ class WindowedStage(Generic[S]):
             times.append(time)
         spec = WindowSpec(self._keys, self._window, tuple(times), wanted, self._early_ms)
         made = self._stages[0]._then(spec, name, *self._stages[1:])
-        if self._late is not None:
-            late = self._stages[0]._then(LateSpec(name, spec), f"{name}-late", *self._stages[1:])
-            late._then(SinkSpec(self._late), f"{name}-late-rows")
+        keep_late(self._late, name, spec, *self._stages)
         return made
 
     def _by_input(self, name: str, aggregates: dict[str, Any]) -> tuple[dict[str, Aggregate], ...]:
@@ -216,6 +227,12 @@ def co_group(**inputs: KeyedStage[S]) -> CoGroup[S]:
         shown = ", ".join(f"{label} by ({', '.join(keyed._keys)})" for label, keyed in inputs.items())
         raise PipelineError(f"Stages that are co-grouped need equally many key columns: {shown}.")
     return CoGroup(inputs)
+
+
+def keep_late(sink: Sink | None, name: str, spec: LeavesOut, *stages: Rows) -> None:
+    """Let a sink, if given, get the rows of these stages that the stage ``name`` leaves out."""
+    if sink is not None:
+        stages[0]._then(LateSpec(name, spec), f"{name}-late", *stages[1:])._then(SinkSpec(sink), f"{name}-late-rows")
 
 
 def _check_aggregates(name: str, aggregates: Mapping[str, Any], keys: tuple[str, ...]) -> None:

@@ -226,26 +226,6 @@ class WindowSpec(Spec):
 
 
 @dataclass(frozen=True)
-class LateSpec(Spec):
-    """The rows that a stage with windows leaves out as late, or without event time, as dead letters of that stage.
-
-    Its inputs are those of the stage: it looks at the rows that this takes, beside it.
-    """
-
-    op: ClassVar[str] = "late"
-    stage: str
-    """The name of the stage with windows."""
-    window: WindowSpec
-    """The work of that stage."""
-
-    def describe(self) -> str:
-        return f"rows that '{self.stage}' leaves out as late or without event time"
-
-    def event_time(self, inputs: Sequence[str | None]) -> str | None:
-        return None
-
-
-@dataclass(frozen=True)
 class RollingSpec(Spec):
     """Each row with the aggregates of its key so far."""
 
@@ -348,6 +328,30 @@ class JoinSpec(Spec):
         return f"{self.how} join on {_listed(self.on)} within {text(self.within_ms)}"
 
 
+LeavesOut = WindowSpec | JoinSpec | DistinctSpec | MapStatefulSpec
+"""The work of stages that leave late rows out."""
+
+
+@dataclass(frozen=True)
+class LateSpec(Spec):
+    """The rows that a stage leaves out as late, or without the event time or key that it needs, as dead letters of that stage.
+
+    Its inputs are those of the stage: it looks at the rows that this takes, beside it.
+    """
+
+    op: ClassVar[str] = "late"
+    stage: str
+    """The name of that stage."""
+    work: LeavesOut
+    """The work of that stage."""
+
+    def describe(self) -> str:
+        return f"rows that '{self.stage}' leaves out as {_reasons(self.work)}"
+
+    def event_time(self, inputs: Sequence[str | None]) -> str | None:
+        return None
+
+
 @dataclass(frozen=True)
 class HashJoinSpec(Spec):
     """Rows enriched from a table in memory: the second input, or what a function reads."""
@@ -393,6 +397,12 @@ class SinkSpec(Spec):
 
     def describe(self) -> str:
         return f"sink {self.sink.describe()}"
+
+
+def _reasons(work: LeavesOut) -> str:
+    if isinstance(work, JoinSpec):
+        return "late or without event time or key"
+    return "late or without event time" if isinstance(work, WindowSpec) else "late"
 
 
 def _ahead(most_ms: int | None) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Self
 from pitstop.errors import PipelineError, UsageError
 from pitstop.kit.durations import UNLIMITED, Duration, milliseconds
 from pitstop.pipeline.chains import check_chains, check_early_results, streams
-from pitstop.pipeline.keyed import KeyedStage
+from pitstop.pipeline.keyed import KeyedStage, keep_late
 from pitstop.pipeline.migration import Migration
 from pitstop.pipeline.nodes import Graph, Node, Rows
 from pitstop.pipeline.row_order import row_order
@@ -201,18 +201,32 @@ class Stage(Rows):
         """Group rows by these columns, for an aggregate or user-defined state; no columns: all rows are one group."""
         return KeyedStage(self, tuple(columns))
 
-    def join(self, name: str, other: Stage, on: str | tuple[str, ...], within: Duration, how: str = "inner") -> Stage:
+    def join(
+        self,
+        name: str,
+        other: Stage,
+        on: str | tuple[str, ...],
+        within: Duration,
+        how: str = "inner",
+        late: Sink | None = None,
+    ) -> Stage:
         """Join rows of this stage with those of another that have equal ``on`` columns and event times at most ``within`` apart.
 
         ``how``: ``inner``, or ``left`` to keep rows of this stage without a match, once none can come any more.
         Columns out: those of this stage, then the other's without ``on``; other equal names are refused. The event
         time is this stage's. ``name`` is the key of this state in snapshots.
+
+        Rows of both sides that are left out because they are late, or have no event time or no key, are counted, and go to
+        ``late`` if given, as of ``group_by(...).window``. ``left`` leaves no row of this stage out but late ones.
         """
         if how not in ("inner", "left"):
             raise UsageError(f"Stage '{name}': a join of two streams is inner or left, not {how!r}.")
         keys = (on,) if isinstance(on, str) else tuple(on)
         times = (_needed_time(name, self), _needed_time(name, other))
-        return self._then(JoinSpec(keys, milliseconds(within, "time between two rows"), how, times), name, other)
+        spec = JoinSpec(keys, milliseconds(within, "time between two rows"), how, times)
+        made = self._then(spec, name, other)
+        keep_late(late, name, spec, self, other)
+        return made
 
     def hash_join(
         self,

@@ -215,6 +215,60 @@ def test_windows_behind_a_stage_with_state_cannot_keep_their_late_rows(before):
     assert "leave late out, and they are counted" in said
 
 
+KEEPING = {
+    "join": lambda rows: rows.join(
+        "second", rows.select("sequence", "time as at"), on="sequence", within="1 s", late=ps.sinks.noop()
+    ),
+    "distinct": lambda rows: rows.group_by("sequence").distinct("second", within="1 s", late=ps.sinks.noop()),
+    "map_stateful": lambda rows: rows.group_by("sequence").map_stateful(
+        "second", step, "n bigint", "at timestamp", ttl="1 s", late=ps.sinks.noop()
+    ),
+}
+
+
+@pytest.mark.parametrize("keep", KEEPING.values(), ids=KEEPING.keys())
+def test_other_stages_behind_a_stage_with_state_cannot_keep_their_late_rows(keep):
+    before = windows(numbers()).with_timestamps("window_end").with_columns(time="window_end")
+    with pytest.raises(PipelineError) as caught:
+        keep(before)
+    said = str(caught.value)
+    assert said.startswith("Stage 'second' (test_chains.py:")
+    assert " cannot keep its late rows, for they come from stage 'minutes' (test_chains.py:" in said
+
+
+@pytest.mark.parametrize("keep", KEEPING.values(), ids=KEEPING.keys())
+def test_other_stages_of_rows_that_no_stage_with_state_has_made_can_keep_their_late_rows(keep):
+    made = keep(numbers())
+    made.write_to(ps.sinks.noop(), name="out")
+    late = [node for node in made._graph.nodes if node.spec.op in ("late", "sink")]
+    assert [node.name for node in late] == ["second-late", "second-late-rows", "out"]
+    assert late[0].inputs == made._node.inputs
+
+
+@pytest.mark.parametrize(
+    ("keep", "said"),
+    [
+        (
+            lambda rows: rows.distinct("second", late=ps.sinks.noop()),
+            "'second' remembers its rows for ever",
+        ),
+        (
+            lambda rows: rows.map_stateful("second", step, "n bigint", "at timestamp", late=ps.sinks.noop()),
+            "'second' drops no late rows without a ttl",
+        ),
+    ],
+    ids=["distinct", "map_stateful"],
+)
+def test_stages_that_drop_no_late_rows_keep_none(keep, said):
+    with pytest.raises(PipelineError, match=said):
+        keep(numbers().group_by("sequence"))
+
+
+def test_distinct_by_its_event_time_drops_late_rows_and_can_keep_them():
+    kept = numbers().group_by("sequence", "time").distinct("seen", late=ps.sinks.noop())
+    assert [node.name for node in kept._graph.nodes if node.spec.op == "late"] == ["seen-late"]
+
+
 def test_windows_of_rows_that_no_stage_with_state_has_made_can_keep_their_late_rows():
     p = ps.Pipeline()
     rows = p.read_from(ps.sources.rate(5), name="numbers").filter("sequence > 3").with_timestamps("time")

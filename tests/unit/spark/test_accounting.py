@@ -41,6 +41,13 @@ DISTINCT = Plan(
 )
 
 
+JOIN = Plan(
+    (*SOURCE, stage("pairs", "join", "timed", "timed", keeps=StageKind.JOIN)),
+    (OperatorSlot("pairs", "join"),),
+    (SourceSlot("rows", "pairs"), SourceSlot("rows", "pairs")),
+)
+
+
 def observed(stage, rows_in=7, rows_out=0, **left_out):
     return {
         "source:rows": {"rows": 10, "bad": 2, "sample": "x"},
@@ -102,6 +109,37 @@ def test_rows_of_windows_that_are_not_accounted_for_are_told(facts, told):
 def test_rows_of_distinct_that_are_not_accounted_for_are_told():
     _, wrong = distinct(rows_out=3)
     assert "stage 'firsts' takes 7 rows and gives 3 + 2 late + 1 repeated" in str(wrong)
+
+
+def pairs(dropped=4, held=4, kept=8):
+    """A join that takes 14 rows of two sides: 2 without time, 2 without key, 4 late."""
+    left_out = {"untimed_rows": 1, "keyless_rows": 1, "late:1:0:join@pairs": 2}
+    seen = observed("pairs", rows_out=1, **left_out) | {"rows in:1:pairs": {"rows": 7, **left_out}}
+    seen |= {f"letters:{number}:pairs": {"rows": 7, "kept": kept // 2} for number in (0, 1)}
+    rows = epoch_rows(JOIN, seen, [Operator(dropped, held)])
+    return rows, check_rows(JOIN, rows, 5)
+
+
+@pytest.mark.parametrize("dropped", [4, 6], ids=["without a key before", "without a key after"])
+def test_late_rows_of_a_join_are_those_with_a_key_whenever_it_leaves_out_those_without(dropped):
+    rows, wrong = pairs(dropped)
+    assert wrong is None
+    assert rows.figures["pairs"] == {"rows_in": 14, "rows_out": 1, "untimed_rows": 2, "keyless_rows": 2, "late_rows": 4}
+
+
+@pytest.mark.parametrize(
+    ("facts", "told"),
+    [
+        ({"dropped": 3}, "and 3 of them were late"),
+        ({"dropped": 7}, "and 7 of them were late"),
+        ({"held": 7}, "and 7 of them have come into its state"),
+        ({"kept": 6}, "and 6 are kept as dead letters"),
+    ],
+)
+def test_rows_of_a_join_that_are_not_accounted_for_are_told(facts, told):
+    _, wrong = pairs(**facts)
+    takes = "stage 'pairs' takes 14 rows + 2 without event time + 4 late + 2 without key, "
+    assert f"{takes}{told}" in str(wrong)
 
 
 def test_a_source_that_two_branches_read_need_not_give_both_the_same_rows():

@@ -18,17 +18,20 @@ The stage's name follows. For rows that it takes, the number of the input stands
 """
 
 LETTERS = "letters:"
-"""The prefix that names an observation of the rows among which a stage's late rows are looked for.
+"""The prefix that names an observation of the rows among which those that a stage leaves out are looked for.
 
 The number of the input and the stage's name follow, as in ROWS_IN.
 """
+
+LOOKED_AT, KEPT = "rows", "kept"
+"""The columns of that observation: the number of rows that are looked at, and of those that are kept as dead letters."""
 
 WINDOW_ROLES = ("frames", "windows", "sessions")
 """Roles of operators whose state is keyed by a window column, which is named after the stage."""
 
 
 def role_column(stage: str, role: str) -> str:
-    """Return the name of the window column in the key of a stage's state, such as ``frames@speed``."""
+    """Return the name of a stage's operator, such as ``frames@speed``: also that of the window column in the key of its state."""
     return f"{role}@{stage}"
 
 

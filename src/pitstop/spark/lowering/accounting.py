@@ -19,16 +19,17 @@ from pitstop.pipeline.specs import (
     WithColumnsSpec,
 )
 from pitstop.plan.model import Plan, PlanStage
-from pitstop.spark.base.naming import AHEAD, FAILED, LETTERS, OBSERVED, ROWS_IN, ROWS_OUT
+from pitstop.spark.base.naming import AHEAD, FAILED, KEPT, LETTERS, LOOKED_AT, OBSERVED, ROWS_IN, ROWS_OUT
 from pitstop.spark.internals.late_rows import LATE
-from pitstop.spark.lowering.late import KEPT, ROWS
 
 TAKEN, GIVEN = "rows_in", "rows_out"
 CHECK_VARIABLE = "PITSTOP_CHECK_ROWS"
 """The environment variable that, set to ``1``, makes an epoch whose rows are not all accounted for end its job."""
 
-_FRAMES, _SESSIONS, _SEEN = "frames", "sessions", "seen"
+_FRAMES, _SESSIONS, _SEEN, _JOIN = "frames", "sessions", "seen", "join"
 _REPEATED = "numDroppedDuplicateRows"
+_KEPT = (LeftOut.LATE, LeftOut.UNTIMED, LeftOut.KEYLESS)
+"""The reasons whose rows a stage with ``late`` keeps as dead letters."""
 _PASSING = (SelectSpec.op, WithColumnsSpec.op, TimestampsSpec.op, IngestionTimestampsSpec.op, NotAheadSpec.op, ParsedSpec.op)
 """Stages that pass on each row unless they count it as left out, or that tell how many rows they give."""
 
@@ -96,7 +97,7 @@ def epoch_rows(plan: Plan, observed: Mapping[str, Mapping[str, Any]], operators:
         elif name.startswith(LETTERS):
             stage = name.removeprefix(LETTERS).partition(":")[2]
             looked, kept = found.letters.get(stage, (0, 0))
-            found.letters[stage] = looked + int(row[ROWS]), kept + int(row[KEPT])
+            found.letters[stage] = looked + int(row[LOOKED_AT]), kept + int(row[KEPT])
     for slot, operator in zip(plan.operators, operators, strict=False):
         if slot.copy:  # the same rows once more
             continue
@@ -114,7 +115,9 @@ def check_rows(plan: Plan, rows: EpochRows, epoch: int) -> EngineError | None:
 
     Three figures are exact: the rows that reach a stage with state from a source that is read once, by steps that leave no rows
     out but those they count; distinct; rolling aggregates. Of windows Spark tells how many of them changed or were late, not how
-    many rows they had. No window changes without a row, and none is late without late rows.
+    many rows they had. No window changes without a row, and none is late without late rows. Of joins it tells the rows that were
+    late, perhaps with those that have no key, and those that came into state: that is no row that was left out. The rows that
+    a function of map_stateful gives, or remembers, have no sum.
     """
     for wrong in _wrong(plan, rows):
         return EngineError(f"Rows of epoch {epoch} are not accounted for: {wrong} ({CHECK_VARIABLE}=1).")
@@ -142,8 +145,9 @@ def _wrong(plan: Plan, rows: EpochRows) -> Iterator[str]:
         if stage.op in (DistinctSpec.op, RollingSpec.op) and taken != given + sum(reasons.values()):
             yield f"stage '{name}' takes {taken} rows and gives {given}{told}"
         yield from _wrong_windows(name, rows, taken - sum(reasons.values()), told)
+        yield from _wrong_join(name, rows, taken - sum(reasons.values()), told)
         looked, kept = rows.letters.get(name, (0, 0))
-        if looked == taken and kept != rows.of(name, LeftOut.LATE) + rows.of(name, LeftOut.UNTIMED):
+        if looked == taken and kept != sum(rows.of(name, reason) for reason in _KEPT):
             yield f"stage '{name}' takes {taken} rows{told}, and {kept} are kept as dead letters"
 
 
@@ -157,6 +161,17 @@ def _wrong_windows(name: str, rows: EpochRows, on_time: int, told: str) -> Itera
             yield f"stage '{name}' takes {taken} rows{told}, and {dropped} of its windows were late"
         elif role == _FRAMES and (changed > on_time or (on_time and not changed)):
             yield f"stage '{name}' takes {taken} rows{told}, and {changed} of its windows have changed"
+
+
+def _wrong_join(name: str, rows: EpochRows, on_time: int, told: str) -> Iterator[str]:
+    if (name, _JOIN) not in rows.operators:
+        return
+    dropped, held = rows.operators[name, _JOIN]
+    taken, late = rows.of(name, TAKEN), rows.of(name, LeftOut.LATE)
+    if not late <= dropped <= late + rows.of(name, LeftOut.KEYLESS):
+        yield f"stage '{name}' takes {taken} rows{told}, and {dropped} of them were late"
+    elif held > on_time:
+        yield f"stage '{name}' takes {taken} rows{told}, and {held} of them have come into its state"
 
 
 def _came(stages: Mapping[str, PlanStage], name: str, rows: EpochRows, read: list[str]) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,13 +16,13 @@ from pitstop.model.layout import StateLayout
 from pitstop.pipeline.specs import LateSpec, WindowSpec
 from pitstop.pipeline.stages import Pipeline
 from pitstop.plan.cuts import Cut, cuts_of, operators_of
-from pitstop.plan.model import Plan
+from pitstop.plan.model import OperatorSlot, Plan
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.failures import ended_at_boundary, explain
 from pitstop.spark.base.naming import role_column
 from pitstop.spark.internals.early_watermarks import allow_early_watermarks
-from pitstop.spark.internals.late_rows import find_late_rows
+from pitstop.spark.internals.late_rows import finding_late_rows
 from pitstop.spark.internals.resting_windows import let_windows_rest
 from pitstop.spark.lowering.clock_time import ClockTime
 from pitstop.spark.lowering.lowering import Lowering, OpenSource
@@ -70,8 +71,6 @@ class RunningQuery:
         hash joins; without them the query reads each table when its epochs ask for it.
         """
         allow_early_watermarks(spark)
-        if environment.count_rows or any(isinstance(node.spec, LateSpec) for node in pipeline.nodes):
-            find_late_rows(spark)
         kept_state = _kept_state(Checkpoint(checkpoint))
         lowering = Lowering(
             spark,
@@ -98,7 +97,9 @@ class RunningQuery:
         if counted is not None:
             writer.tell_rows(counted)
         stream = frame.writeStream.outputMode("append").foreachBatch(writer)
-        query = stream.option("checkpointLocation", str(checkpoint)).start()
+        finds_late = environment.count_rows or any(isinstance(node.spec, LateSpec) for node in pipeline.nodes)
+        with finding_late_rows(spark, _numbers(operators)) if finds_late else nullcontext():
+            query = stream.option("checkpointLocation", str(checkpoint)).start()
         if idle is not None:
             idle.follow(query)
         return cls(query, Checkpoint(checkpoint), writer, idle, tuple(lowering.tables.values()), lowering.layouts)
@@ -148,6 +149,11 @@ def _kept_state(checkpoint: Checkpoint) -> dict[str, StateLayout]:
     """Return stage -> the form in which the checkpoint keeps its state; nothing if it keeps none yet."""
     plan = checkpoint.facts().get("plan")
     return Plan.from_dict(plan).stateful if plan is not None else {}
+
+
+def _numbers(operators: tuple[OperatorSlot, ...]) -> dict[str, int]:
+    """Return the name of an operator -> Spark's number for it. Copies, in other branches, have the same watermark."""
+    return {role_column(slot.stage, slot.role): number for number, slot in enumerate(operators) if not slot.copy}
 
 
 def _slides(layouts: Mapping[str, StateLayout]) -> dict[str, int]:
