@@ -10,32 +10,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import httpx2
 from obstore.exceptions import BaseError, NotFoundError
-from obstore.store import AzureStore, GCSStore, S3Store
 
 from pitstop.errors import ArtifactError, TooLargeError
 from pitstop.kit.download import DOWNLOAD_SECONDS, download
-from pitstop.operator.resources import JetJobSpec
+from pitstop.operator.buckets import Rights, public, signed_url
+from pitstop.operator.resources import BucketConfig, JetJobSpec
 
 MOST_BYTES = 256 << 20
-_SECONDS = 30.0
 _LONGEST = 400
-S3_KEYS = {
-    "region": "region",
-    "access-key-id": "access_key_id",
-    "secret-access-key": "secret_access_key",
-    "session-token": "session_token",
-    "endpoint": "endpoint",
-}
-AZURE_KEYS = {"storage-account": "account_name", "storage-key": "account_key", "endpoint": "endpoint"}
-GOOGLE_KEYS = {"google-credentials-path": "service_account_key"}
-"""The keys of a Secret, named as in the Hazelcast operator -> the options of the library; so are S3_KEYS and AZURE_KEYS."""
-
-
 CODE_NOWHERE = "spec.bucketConfig or spec.remoteURL is needed: it says where jarName is."
 _CREDENTIAL_SERVICES = (ip_address("fd00:ec2::254"), ip_address("100.100.100.200"))
 """The credential services of Amazon and Alibaba. Those of other clouds are at link-local addresses."""
@@ -63,9 +49,11 @@ def code_of(spec: JetJobSpec, credentials: Mapping[str, str] | None, files_from:
         raise ArtifactError(f"spec.jarName: '{spec.jar_name}' is no name of a file: bucketURI says in which folder it is.")
     with _one_at_a_time:  # each may take as much memory as the largest
         if spec.remote_url is not None:
-            content = _downloaded(spec.remote_url)
+            content = _downloaded(
+                spec.remote_url, _Words(f"{spec.remote_url} could not be found", f"{spec.remote_url} cannot be read")
+            )
         elif spec.bucket_config is not None:
-            content = _from_bucket(spec.bucket_config.bucket_uri.rstrip("/"), spec.jar_name, credentials, files_from)
+            content = _from_bucket(spec.bucket_config, spec.jar_name, credentials, files_from)
         else:
             raise ArtifactError(CODE_NOWHERE)
     if len(content) > MOST_BYTES:
@@ -95,12 +83,16 @@ def entry_of(main_class: str | None) -> str | None:
     return f"{module}:{function}" if module else function
 
 
-def _from_bucket(uri: str, name: str, credentials: Mapping[str, str] | None, files_from: Path | None) -> bytes:
+def _from_bucket(bucket: BucketConfig, name: str, credentials: Mapping[str, str] | None, files_from: Path | None) -> bytes:
+    uri = bucket.bucket_uri.rstrip("/")
     parts = urlsplit(uri)
     if parts.scheme == "file":
         return _from_folder(Path(unquote(parts.path)), name, files_from)
+    if credentials is not None:
+        url = signed_url(uri, name, Rights(bucket.secret_name or "", credentials))
+        return _downloaded(url, _Words(f"{name} could not be found in {uri}", f"{name} cannot be read from {uri}"))
     try:
-        found = _store(uri, parts.scheme, credentials).get(name)
+        found = public(uri).get(name)
         if found.meta["size"] > MOST_BYTES:
             raise TooLargeError(f"{name} in {uri} is larger than {MOST_BYTES >> 20} MiB: an artifact holds code, no data.")
         return bytes(found.bytes())
@@ -108,25 +100,6 @@ def _from_bucket(uri: str, name: str, credentials: Mapping[str, str] | None, fil
         raise ArtifactError(f"{name} could not be found in {uri}.") from None
     except (BaseError, ValueError, OSError) as error:
         raise ArtifactError(f"{name} cannot be read from {uri}: {_first_line(error)}") from error
-
-
-def _store(uri: str, scheme: str, credentials: Mapping[str, str] | None) -> Any:
-    """Open a bucket with the Secret's rights, or anonymously; never with the operator's own rights."""
-    given = {} if credentials is None else credentials
-    client = {"allow_http": True} if given.get("endpoint", "").startswith("http://") else {}
-    limits: Any = {"timeout": f"{_SECONDS:g}s", **client}
-    retries: Any = {"max_retries": 2}
-    if scheme == "s3":
-        return S3Store.from_url(uri, config=_given(S3_KEYS, credentials), client_options=limits, retry_config=retries)
-    if scheme == "gs":
-        return GCSStore.from_url(uri, config=_given(GOOGLE_KEYS, credentials), client_options=limits, retry_config=retries)
-    return AzureStore.from_url(uri, config=_given(AZURE_KEYS, credentials), client_options=limits, retry_config=retries)
-
-
-def _given(keys: Mapping[str, str], credentials: Mapping[str, str] | None) -> Any:
-    if credentials is None:
-        return {"skip_signature": True}
-    return {option: credentials[key].strip() for key, option in keys.items() if key in credentials}
 
 
 def _from_folder(folder: Path, name: str, files_from: Path | None) -> bytes:
@@ -147,28 +120,36 @@ def _from_folder(folder: Path, name: str, files_from: Path | None) -> bytes:
         raise ArtifactError(f"{path} cannot be read: {error.strerror}.") from None
 
 
-def _downloaded(url: str) -> bytes:
+@dataclass(frozen=True)
+class _Words:
+    """Sentences that name what is downloaded. The URL itself may be signed, and nobody else may then see it."""
+
+    missing: str
+    unreadable: str
+
+
+def _downloaded(url: str, words: _Words) -> bytes:
     def refuse_credentials(response: httpx2.Response) -> None:
-        _refuse_machine_credentials(url, response.extensions["network_stream"].get_extra_info("server_addr")[0])
+        _refuse_machine_credentials(words, response.extensions["network_stream"].get_extra_info("server_addr")[0])
 
     try:
         return download(url, MOST_BYTES, DOWNLOAD_SECONDS, refuse_credentials)
     except FileNotFoundError:
-        raise ArtifactError(f"{url} could not be found.") from None
+        raise ArtifactError(f"{words.missing}.") from None
     except httpx2.HTTPStatusError as error:
-        raise ArtifactError(f"{url} cannot be read: HTTP {error.response.status_code}.") from None
+        raise ArtifactError(f"{words.unreadable}: HTTP {error.response.status_code}.") from None
     except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError) as error:
-        raise ArtifactError(f"{url} cannot be read: {str(error) or type(error).__name__}.") from None
+        raise ArtifactError(f"{words.unreadable}: {str(error) or type(error).__name__}.") from None
 
 
-def _refuse_machine_credentials(url: str, address: str) -> None:
+def _refuse_machine_credentials(words: _Words, address: str) -> None:
     """Refuse an address at which clouds hand out the credentials of a machine.
 
     The operator's machine may have rights that the author of a JetJob lacks, and must not gain through it. ``address`` is the one
     that answered: the name may have led to another address before.
     """
     if any(found.is_link_local or found in _CREDENTIAL_SERVICES for found in _meant(address)):
-        raise ArtifactError(f"{url} is refused: at {address} clouds hand out the credentials of a machine.")
+        raise ArtifactError(f"{words.unreadable}: at {address} clouds hand out the credentials of a machine.")
 
 
 def _meant(address: str) -> list[IPv4Address | IPv6Address]:

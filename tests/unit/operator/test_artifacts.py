@@ -153,15 +153,15 @@ def test_a_server_that_never_comes_to_its_end_is_left_after_a_while(monkeypatch)
 )
 def test_where_clouds_hand_out_credentials_nothing_is_read_however_the_address_is_written(address):
     with pytest.raises(ArtifactError, match="clouds hand out the credentials"):
-        artifacts._refuse_machine_credentials("http://somewhere", address)
+        artifacts._refuse_machine_credentials(artifacts._Words("is not there", "cannot be read"), address)
 
 
 @pytest.mark.parametrize("address", ["93.184.216.34", "10.0.0.1", "::ffff:93.184.216.34", "64:ff9b::5db8:d822", "2606:2800::1"])
 def test_elsewhere_it_is(address):
-    artifacts._refuse_machine_credentials("http://somewhere", address)
+    artifacts._refuse_machine_credentials(artifacts._Words("is not there", "cannot be read"), address)
 
 
 def test_nobody_reads_the_credentials_of_the_operators_machine_through_it(served, monkeypatch):
     monkeypatch.setattr(artifacts, "_CREDENTIAL_SERVICES", (ip_address("127.0.0.1"),))
-    with pytest.raises(ArtifactError, match=r"is refused: at 127\.0\.0\.1 clouds hand out the credentials of a machine"):
+    with pytest.raises(ArtifactError, match=r"cannot be read: at 127\.0\.0\.1 clouds hand out the credentials of a machine"):
         code_of(spec(remoteURL=served), None, None)
