@@ -79,6 +79,10 @@ class SeenJob:
     """An older JetJob of the same cluster whose job has the same name."""
     snapshot: JetJobSnapshot | None = None
     """The snapshot that the job starts from; None if it does not exist, or none is asked for."""
+    snapshot_home: str | None = None
+    """The Hazelcast resource that keeps the saved state of that snapshot; None if that is not known."""
+    snapshot_kept: bool = True
+    """True if the job's own cluster still has the very state that was saved for that snapshot."""
     actual: JobStatus | None = None
     """The job as its control plane reports it; None if the control plane does not have it."""
 
@@ -176,7 +180,7 @@ def _obstacle(seen: SeenJob) -> str | None:
         return f"JetJob {seen.older_namesake} already uses the same name"
     answers = cluster.status is not None and cluster.status.phase is ClusterPhase.RUNNING
     obstacle = _cluster_obstacle(seen, answers)
-    return obstacle or _snapshot_obstacle(spec.initial_snapshot_resource_name, seen.snapshot)
+    return obstacle or _snapshot_obstacle(seen)
 
 
 def _cluster_obstacle(seen: SeenJob, answers: bool) -> str | None:
@@ -186,15 +190,31 @@ def _cluster_obstacle(seen: SeenJob, answers: bool) -> str | None:
     return None if answers else f"Hazelcast '{name}' is not running"
 
 
-def _snapshot_obstacle(name: str | None, snapshot: JetJobSnapshot | None) -> str | None:
+def _snapshot_obstacle(seen: SeenJob) -> str | None:
+    """Return the reason why the job cannot start from the snapshot that it names; None if it can, or names none.
+
+    The job's cluster knows the snapshot by a name that may be that of another job's state, so the state itself is compared.
+    """
+    name, cluster = seen.resource.spec.initial_snapshot_resource_name, seen.resource.spec.hazelcast_resource_name
     if name is None:
         return None
-    if snapshot is None:
+    if seen.snapshot is None:
         return f"JetJobSnapshot '{name}' not found"
-    state = snapshot.status.state if snapshot.status is not None else None
-    if state is SnapshotState.EXPORTED:
-        return None
-    return f"JetJobSnapshot '{name}' is {state.value if state is not None else 'not there yet'}: only an Exported one has state"
+    state = seen.snapshot.status.state if seen.snapshot.status is not None else None
+    if state is not SnapshotState.EXPORTED:
+        there = state.value if state is not None else "not there yet"
+        return f"JetJobSnapshot '{name}' is {there}: only an Exported one has state"
+    if seen.snapshot_home not in (None, cluster):
+        return (
+            f"JetJobSnapshot '{name}' is of Hazelcast '{seen.snapshot_home}', and this job runs on '{cluster}': a job starts "
+            "from the state of its own cluster"
+        )
+    if not seen.snapshot_kept:
+        return (
+            f"JetJobSnapshot '{name}': Hazelcast '{cluster}' no longer has the state that was saved for it. Export it once more, "
+            "as another JetJobSnapshot"
+        )
+    return None
 
 
 def _action(seen: SeenJob, actual: JobStatus) -> JobAction | None:

@@ -24,6 +24,7 @@ from pitstop.operator.jobs import (
     options_of,
 )
 from pitstop.operator.kube.api import Object
+from pitstop.operator.reconciling.snapshot import home_of, kept_of
 from pitstop.operator.reconciling.surroundings import (
     LATER_SECONDS,
     SOON_SECONDS,
@@ -31,7 +32,7 @@ from pitstop.operator.reconciling.surroundings import (
     hold,
     is_leaving,
 )
-from pitstop.operator.resources import FINISHED, Hazelcast, JetJob, JetJobSnapshot, JetJobStatus
+from pitstop.operator.resources import FINISHED, Hazelcast, JetJob, JetJobSnapshot, JetJobStatus, SnapshotState
 from pitstop.operator.world import job_name_of, read
 from pitstop.service.api import SubmitRequest
 
@@ -123,7 +124,26 @@ def _seen(
         snapshot=read(JetJobSnapshot, snapshot),
         actual=connection.job(job_id(metadata["uid"])) if connection is not None else None,
     )
-    return dataclasses.replace(seen, older_namesake=_older_namesake(around, found, seen.job_name, spec.hazelcast_resource_name))
+    namesake = _older_namesake(around, found, seen.job_name, spec.hazelcast_resource_name)
+    seen = dataclasses.replace(seen, older_namesake=namesake)
+    if snapshot is None or seen.snapshot is None or seen.actual is not None or connection is None:
+        return seen
+    return _with_saved_state(around, seen, snapshot, seen.snapshot, cluster, connection)
+
+
+def _with_saved_state(
+    around: Surroundings, seen: SeenJob, found: Object, snapshot: JetJobSnapshot, cluster: Object | None, connection: Connection
+) -> SeenJob:
+    """Return what is seen of a job that has yet to start, with what became of the state that was saved for its snapshot."""
+    if snapshot.status is None or snapshot.status.state is not SnapshotState.EXPORTED:
+        return seen
+    home = home_of(around, found, snapshot, None)
+    name = home["metadata"]["name"] if home is not None else None
+    if home is not None and cluster is not None and home["metadata"]["uid"] != cluster["metadata"]["uid"]:
+        return dataclasses.replace(seen, snapshot_home=name)
+    kept = kept_of(found, snapshot, None, connection) is not None
+    known = home is not None or snapshot.status.saved_as is not None
+    return dataclasses.replace(seen, snapshot_home=name, snapshot_kept=kept and known)
 
 
 def _older_namesake(around: Surroundings, found: Object, job_name: str, cluster: str) -> str | None:

@@ -40,7 +40,7 @@ def reconcile_snapshot(around: Surroundings, found: Object) -> float | None:
     cluster = around.world.find(kinds.HAZELCAST, namespace, job["spec"]["hazelcastResourceName"]) if job is not None else None
     if is_leaving(found):
         return _let_go(around, found, resource, job)
-    hold(around, kinds.JET_JOB_SNAPSHOT, found, _home(around, found, resource, job), finalizer=True)
+    hold(around, kinds.JET_JOB_SNAPSHOT, found, home_of(around, found, resource, job), finalizer=True)
     if resource.status is not None and resource.status.state in OVER:
         return None
     if job is None:  # the copy may be out of date, and the end of a snapshot is final
@@ -68,11 +68,11 @@ def _seen(
     identity = job_id(job["metadata"]["uid"])
     actual = connection.job(identity)
     exporting = resource.status is not None and resource.status.state is SnapshotState.EXPORTING
-    kept = _kept(found, resource, identity, connection) if exporting else None
+    kept = kept_of(found, resource, identity, connection) if exporting else None
     return dataclasses.replace(seen, actual=actual.status if actual is not None else None, kept=kept)
 
 
-def _kept(found: Object, resource: JetJobSnapshot, identity: str | None, connection: Connection) -> SnapshotRecord | None:
+def kept_of(found: Object, resource: JetJobSnapshot, identity: str | None, connection: Connection) -> SnapshotRecord | None:
     """Return the snapshot of this resource; None if its cluster has none. An older snapshot of that name is a different one."""
     made = datetime.fromisoformat(found["metadata"]["creationTimestamp"]).timestamp() - CLOCKS_DIFFER_SECONDS
     return its_own(resource, snapshot_name_of(found), identity, made, connection.service.snapshots())
@@ -87,7 +87,7 @@ def _namesake(around: Surroundings, found: Object, resource: JetJobSnapshot, clu
             continue
         there = around.api.get(kinds.JET_JOB_SNAPSHOT, its["namespace"], its["name"])
         known = read(JetJobSnapshot, there)
-        if there is None or known is None or uid_of(_home_of(around, there, known)) != uid_of(cluster):
+        if there is None or known is None or uid_of(_present_home(around, there, known)) != uid_of(cluster):
             continue
         older = (its["creationTimestamp"], its["uid"]) < (metadata["creationTimestamp"], metadata["uid"])
         namesake = Namesake(its["name"], older, known.status.state if known.status is not None else None, is_leaving(there))
@@ -133,13 +133,13 @@ def _say(around: Surroundings, found: Object, status: JetJobSnapshotStatus) -> N
 
 def _let_go(around: Surroundings, found: Object, resource: JetJobSnapshot, job: Object | None) -> float | None:
     """Delete the saved state, then let its resource go. The state is not deleted if its cluster goes, too."""
-    cluster = _home(around, found, resource, job)
+    cluster = home_of(around, found, resource, job)
     if _is_saving(resource) and cluster is not None and not is_leaving(cluster):
         connection = around.servers.of(cluster["metadata"]["uid"])
         if connection is None or connection.info is None:
             return SOON_SECONDS
         # Its JetJob may have been made anew meanwhile, with another job.
-        kept = _kept(found, resource, None, connection)
+        kept = kept_of(found, resource, None, connection)
         try:
             if kept is not None:
                 connection.service.delete_snapshot(kept.name)
@@ -156,12 +156,12 @@ def _is_saving(resource: JetJobSnapshot) -> bool:
     return resource.status is not None and resource.status.state in SAVING
 
 
-def _home_of(around: Surroundings, found: Object, resource: JetJobSnapshot) -> Object | None:
+def _present_home(around: Surroundings, found: Object, resource: JetJobSnapshot) -> Object | None:
     job = around.world.find(kinds.JET_JOB, found["metadata"]["namespace"], resource.spec.jet_job_resource_name)
-    return _home(around, found, resource, job)
+    return home_of(around, found, resource, job)
 
 
-def _home(around: Surroundings, found: Object, resource: JetJobSnapshot, job: Object | None) -> Object | None:
+def home_of(around: Surroundings, found: Object, resource: JetJobSnapshot, job: Object | None) -> Object | None:
     """Return the cluster that has the saved state, and with which the resource is deleted; None if there is none.
 
     The JetJob may be gone, or made anew on another cluster. The resource still names the cluster that its state was saved on.

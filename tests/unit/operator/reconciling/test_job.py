@@ -1,0 +1,108 @@
+"""JetJobs as they are brought about, step by step."""
+
+import dataclasses
+
+import pytest
+
+from pitstop.errors import NotFoundError
+from pitstop.model.job import JobState
+from pitstop.model.snapshot import SnapshotRecord
+from pitstop.operator import kinds
+from pitstop.operator.reconciling.job import reconcile_job
+from tests.unit.operator.reconciling.scripted import Lab, owned_by
+from tests.unit.operator.test_jobs import actual
+
+CREATED = 1795435200.0  # 2026-11-23T12:00:00Z
+MINE = SnapshotRecord("state", "0401-9f77-b9c0-0001", "first", CREATED + 9, 1196, "/data/snapshots/state@1", 12)
+OTHERS = dataclasses.replace(MINE, path="/data/snapshots/state@2", job_id="0401-9f77-b9c0-0002")
+
+
+class Service:
+    """What a reconciler asks of a cluster's server."""
+
+    def __init__(self, snapshots=()):
+        self.kept, self.submitted = list(snapshots), {}
+
+    def snapshots(self):
+        return self.kept
+
+    def submit(self, request):
+        self.submitted[request.id] = request
+
+    def job(self, identity):
+        if identity not in self.submitted:
+            raise NotFoundError(identity)
+        return dataclasses.replace(actual(JobState.STARTING), id=identity)
+
+
+@pytest.fixture
+def lab(tmp_path):
+    (tmp_path / "job.py").write_text("")
+    return Lab(tmp_path)
+
+
+@pytest.fixture
+def looked(lab):
+    """Reconcile a JetJob, and return its status."""
+
+    def look(name):
+        reconcile_job(lab.around, lab.api.objects[kinds.JET_JOB, name])
+        return lab.api.status(kinds.JET_JOB, name)
+
+    return look
+
+
+def jet_job(lab, name, cluster, folder=None, **spec):
+    place = {"bucketConfig": {"bucketURI": f"file://{folder or lab.around.files_from}"}}
+    lab.api.put(kinds.JET_JOB, name, {"hazelcastResourceName": cluster, "jarName": "job.py", **place, **spec})
+
+
+def saved(lab, cluster, name="state", **status):
+    status = {"state": "Exported", "savedAs": "state@1"} | status
+    spec = {"jetJobResourceName": "first", "name": "state"}
+    lab.api.put(kinds.JET_JOB_SNAPSHOT, name, spec, status, ownerReferences=[owned_by(cluster)])
+
+
+def test_a_job_goes_on_from_the_state_that_was_saved_for_its_snapshot(lab, looked):
+    service = Service([MINE])
+    here, _ = lab.cluster("here", service)
+    saved(lab, here)
+    jet_job(lab, "second", "here", initialSnapshotResourceName="state")
+    assert looked("second")["phase"] == "Starting"
+    assert service.submitted[lab.identity("second")].initial_snapshot == "state"
+
+
+def test_a_job_never_starts_from_what_another_cluster_has_under_the_name_of_its_snapshot(lab, looked):
+    here, _ = lab.cluster("here", Service([MINE]))
+    service = Service([OTHERS])
+    lab.cluster("there", service)
+    saved(lab, here)
+    jet_job(lab, "second", "there", initialSnapshotResourceName="state")
+    status = looked("second")
+    assert status["phase"] == "Failed"
+    assert status["failureText"].startswith("JetJobSnapshot 'state' is of Hazelcast 'here', and this job runs on 'there'")
+    assert service.submitted == {}
+
+
+def test_a_job_never_starts_from_what_took_the_place_of_the_saved_state(lab, looked):
+    """Somebody may have exported under that name by the command line."""
+    service = Service([OTHERS])
+    here, _ = lab.cluster("here", service)
+    saved(lab, here)
+    jet_job(lab, "second", "here", initialSnapshotResourceName="state")
+    status = looked("second")
+    assert status["phase"] == "Failed"
+    assert "'here' no longer has the state that was saved for it" in status["failureText"]
+    assert service.submitted == {}
+    service.kept = [MINE]
+    assert looked("second")["phase"] == "Starting"
+
+
+def test_of_a_snapshot_that_a_release_before_exported_the_state_that_is_younger_counts(lab, looked):
+    service = Service([dataclasses.replace(OTHERS, created=CREATED - 3600)])
+    here, _ = lab.cluster("here", service)
+    saved(lab, here, savedAs=None)
+    jet_job(lab, "second", "here", initialSnapshotResourceName="state")
+    assert looked("second")["phase"] == "Failed"
+    service.kept = [MINE]
+    assert looked("second")["phase"] == "Starting"
