@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import aclosing
+from typing import IO
 
 import httpx2
 
@@ -28,6 +29,22 @@ def download(
     return asyncio.run(_download(url, most_bytes, seconds, look))
 
 
+def save(
+    url: str,
+    file: IO[bytes],
+    most_bytes: int,
+    seconds: float = DOWNLOAD_SECONDS,
+    look: Callable[[httpx2.Response], None] = lambda response: None,
+) -> None:
+    """Write the content of a URL into a file, and little more than ``most_bytes`` of it. Errors are those of :func:`download`."""
+
+    async def saved() -> None:
+        async with httpx2.AsyncClient(timeout=_SILENT_SECONDS) as client:
+            await _taken(client, url, most_bytes, seconds, look, file.write)
+
+    asyncio.run(saved())
+
+
 async def _download(url: str, most_bytes: int, seconds: float, look: Callable[[httpx2.Response], None]) -> bytes:
     async with httpx2.AsyncClient(timeout=_SILENT_SECONDS) as client:
         return await downloaded(client, url, most_bytes, seconds, look)
@@ -38,6 +55,19 @@ async def downloaded(
 ) -> bytes:
     """Return the content of a URL as :func:`download` does, by a client that lasts."""
     found = bytearray()
+    await _taken(client, url, most_bytes, seconds, look, found.extend)
+    return bytes(found[: most_bytes + 1])
+
+
+async def _taken(
+    client: httpx2.AsyncClient,
+    url: str,
+    most_bytes: int,
+    seconds: float,
+    look: Callable[[httpx2.Response], None],
+    take: Callable[[bytes], object],
+) -> None:
+    count = 0
     try:
         # Timeouts of the client are for each read. This ends all of it, also a server that drips its head or a packed body in
         # which there is nothing.
@@ -47,12 +77,12 @@ async def downloaded(
                 raise FileNotFoundError(url)
             response.raise_for_status()
             async for part in response.aiter_bytes():
-                found += part
-                if len(found) > most_bytes:
+                take(part)
+                count += len(part)
+                if count > most_bytes:
                     break
     except TimeoutError:
         raise TimeoutError(f"it was not there whole after {seconds:g} s") from None
-    return bytes(found[: most_bytes + 1])
 
 
 async def _answer(client: httpx2.AsyncClient, url: str) -> httpx2.Response:

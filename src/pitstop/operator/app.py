@@ -17,6 +17,7 @@ from prometheus_client import REGISTRY, Counter, Gauge, Histogram
 from pitstop.errors import PitstopError
 from pitstop.operator import kinds
 from pitstop.operator.cluster_names import Image
+from pitstop.operator.errands import Errands, Room
 from pitstop.operator.following import Servers
 from pitstop.operator.health import Health
 from pitstop.operator.kube.api import Api, ApiFault, Object, kube_config
@@ -26,7 +27,7 @@ from pitstop.operator.reconciling.cluster import reconcile_cluster
 from pitstop.operator.reconciling.job import reconcile_job
 from pitstop.operator.reconciling.map import reconcile_map
 from pitstop.operator.reconciling.snapshot import reconcile_snapshot
-from pitstop.operator.reconciling.surroundings import Absences, Retries, Surroundings
+from pitstop.operator.reconciling.surroundings import Absences, Retries, Slow, Surroundings
 from pitstop.operator.world import Key, World
 from pitstop.operator.writing import Writer
 
@@ -34,7 +35,9 @@ log = structlog.get_logger("pitstop.operator")
 
 LEASE_NAME = "pitstop-operator"
 WORKERS = 8
-"""The number of resources that are reconciled at once. Some of the work takes as long as a job takes to export its state."""
+"""The number of resources that are reconciled at once. What may take minutes is no work of theirs (errands)."""
+FETCHES, EXPORTS = Room(16, 8, 3), Room(32, 16, 16)
+"""The numbers of files that are fetched, and of states that are exported, at once."""
 _STEP_SECONDS = 0.05
 _END_SECONDS = 20.0
 
@@ -78,6 +81,7 @@ class Operator:
         self._queue: WorkQueue[Key] = WorkQueue()
         self._world = World(self._connect, self._queue.add, settings.namespace)
         self._servers, self._retries, self._absences = Servers(), Retries(), Absences()
+        self._slow = Slow(Errands(FETCHES, self._queue.add), Errands(EXPORTS, self._queue.add))
         self.leads = threading.Event()
 
     def _connect(self) -> Api:
@@ -127,6 +131,8 @@ class Operator:
         deadline = time.monotonic() + _END_SECONDS
         for worker in workers:
             worker.join(max(0.0, deadline - time.monotonic()))
+        for errands in (self._slow.codes, self._slow.exports):
+            errands.wait(max(0.0, deadline - time.monotonic()))
 
     def _work(self) -> None:
         api = self._connect()
@@ -136,6 +142,7 @@ class Operator:
             Writer(api),
             self._servers,
             self._settings.image,
+            self._slow,
             self._settings.files_from,
             self._retries,
             self._absences,
@@ -154,6 +161,7 @@ class Operator:
         try:
             found = self._world.find(kind, key.namespace, key.name)  # type: ignore[arg-type]
             if found is None:
+                self._slow.forget(key)
                 if key.kind == kinds.HAZELCAST.name:
                     self._servers.drop(key.namespace, key.name)
                 return True

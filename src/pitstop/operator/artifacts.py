@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import io
 import re
-import threading
+import shutil
+import tempfile
+import time
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from pathlib import Path
+from typing import IO
 from urllib.parse import unquote, urlsplit
 
 import httpx2
 from obstore.exceptions import BaseError, NotFoundError
 
 from pitstop.errors import ArtifactError, TooLargeError
-from pitstop.kit.download import DOWNLOAD_SECONDS, download
+from pitstop.kit.download import DOWNLOAD_SECONDS, save
 from pitstop.operator.buckets import Rights, public, signed_url
 from pitstop.operator.resources import BucketConfig, JetJobSpec
 
@@ -27,7 +30,7 @@ _CREDENTIAL_SERVICES = (ip_address("fd00:ec2::254"), ip_address("100.100.100.200
 """The credential services of Amazon and Alibaba. Those of other clouds are at link-local addresses."""
 _NAT64 = (ip_network("64:ff9b::/96"), ip_network("64:ff9b:1::/48"))
 """The networks of NAT64. An address in them leads to the IPv4 address in its last 32 bits."""
-_one_at_a_time = threading.Lock()
+_TOO_LARGE = f"is larger than {MOST_BYTES >> 20} MiB: an artifact holds code, no data."
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,19 @@ class Code:
     """The file of a job."""
 
     name: str
-    content: bytes
+    file: IO[bytes]
+    """A file without a name, which goes when it is closed."""
+
+    @property
+    def size(self) -> int:
+        """The number of its bytes."""
+        return self.file.seek(0, io.SEEK_END)
+
+    @property
+    def content(self) -> bytes:
+        """All of it."""
+        self.file.seek(0)
+        return self.file.read()
 
 
 def code_of(spec: JetJobSpec, credentials: Mapping[str, str] | None, files_from: Path | None) -> Code:
@@ -47,26 +62,37 @@ def code_of(spec: JetJobSpec, credentials: Mapping[str, str] | None, files_from:
     """
     if "/" in spec.jar_name or spec.jar_name.startswith("."):
         raise ArtifactError(f"spec.jarName: '{spec.jar_name}' is no name of a file: bucketURI says in which folder it is.")
-    with _one_at_a_time:  # each may take as much memory as the largest
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - it outlives this function
+    try:
         if spec.remote_url is not None:
-            content = _downloaded(
-                spec.remote_url, _Words(f"{spec.remote_url} could not be found", f"{spec.remote_url} cannot be read")
-            )
+            missing, unreadable = f"{spec.remote_url} could not be found", f"{spec.remote_url} cannot be read"
+            _download(spec.remote_url, file, _Words(missing, unreadable))
         elif spec.bucket_config is not None:
-            content = _from_bucket(spec.bucket_config, spec.jar_name, credentials, files_from)
+            _from_bucket(spec.bucket_config, spec.jar_name, credentials, files_from, file)
         else:
             raise ArtifactError(CODE_NOWHERE)
-    if len(content) > MOST_BYTES:
-        raise TooLargeError(f"{spec.jar_name} is larger than {MOST_BYTES >> 20} MiB: an artifact holds code, no data.")
-    return Code(name_for_server(spec.jar_name, content), content)
+        code = Code(name_for_server(spec.jar_name, file), file)
+        if code.size > MOST_BYTES:
+            raise TooLargeError(f"{spec.jar_name} {_TOO_LARGE}")
+        return code
+    except BaseException:
+        file.close()
+        raise
 
 
-def name_for_server(name: str, content: bytes) -> str:
+def place_of(spec: JetJobSpec) -> str:
+    """Return the place that has the code of a JetJob. Whoever waits for it waits for all that is there."""
+    if spec.remote_url is not None:
+        return urlsplit(spec.remote_url).netloc
+    return spec.bucket_config.bucket_uri if spec.bucket_config is not None else ""
+
+
+def name_for_server(name: str, file: IO[bytes]) -> str:
     """Return the name that a server gives to a file: a .jar with Python in it becomes a .zip."""
     if not name.endswith(".jar"):
         return name
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        with zipfile.ZipFile(file) as archive:
             has_python = any(each.endswith(".py") for each in archive.namelist())
     except zipfile.BadZipFile:
         raise ArtifactError(f"{name} is no archive, so that no job can be in it.") from None
@@ -83,26 +109,37 @@ def entry_of(main_class: str | None) -> str | None:
     return f"{module}:{function}" if module else function
 
 
-def _from_bucket(bucket: BucketConfig, name: str, credentials: Mapping[str, str] | None, files_from: Path | None) -> bytes:
+def _from_bucket(
+    bucket: BucketConfig, name: str, credentials: Mapping[str, str] | None, files_from: Path | None, file: IO[bytes]
+) -> None:
     uri = bucket.bucket_uri.rstrip("/")
     parts = urlsplit(uri)
     if parts.scheme == "file":
-        return _from_folder(Path(unquote(parts.path)), name, files_from)
-    if credentials is not None:
+        _from_folder(Path(unquote(parts.path)), name, files_from, file)
+    elif credentials is not None:
         url = signed_url(uri, name, Rights(bucket.secret_name or "", credentials))
-        return _downloaded(url, _Words(f"{name} could not be found in {uri}", f"{name} cannot be read from {uri}"))
+        _download(url, file, _Words(f"{name} could not be found in {uri}", f"{name} cannot be read from {uri}"))
+    else:
+        _from_public_bucket(uri, name, file)
+
+
+def _from_public_bucket(uri: str, name: str, file: IO[bytes]) -> None:
+    deadline = time.monotonic() + DOWNLOAD_SECONDS
     try:
         found = public(uri).get(name)
         if found.meta["size"] > MOST_BYTES:
-            raise TooLargeError(f"{name} in {uri} is larger than {MOST_BYTES >> 20} MiB: an artifact holds code, no data.")
-        return bytes(found.bytes())
+            raise TooLargeError(f"{name} in {uri} {_TOO_LARGE}")
+        for part in found.stream():
+            file.write(part)
+            if time.monotonic() > deadline:
+                raise ArtifactError(f"{name} cannot be read from {uri}: it was not there whole after {DOWNLOAD_SECONDS:g} s.")
     except (NotFoundError, FileNotFoundError):
         raise ArtifactError(f"{name} could not be found in {uri}.") from None
     except (BaseError, ValueError, OSError) as error:
         raise ArtifactError(f"{name} cannot be read from {uri}: {_first_line(error)}") from error
 
 
-def _from_folder(folder: Path, name: str, files_from: Path | None) -> bytes:
+def _from_folder(folder: Path, name: str, files_from: Path | None, file: IO[bytes]) -> None:
     if files_from is None:
         raise ArtifactError(
             "The operator reads no files of its own: give it a folder with --files-from, or use a bucket or a URL."
@@ -112,8 +149,9 @@ def _from_folder(folder: Path, name: str, files_from: Path | None) -> bytes:
         raise ArtifactError(f"The operator reads files in {allowed} alone, not {path}.")
     try:
         if path.stat().st_size > MOST_BYTES:
-            raise TooLargeError(f"{path} is larger than {MOST_BYTES >> 20} MiB: an artifact holds code, no data.")
-        return path.read_bytes()
+            raise TooLargeError(f"{path} {_TOO_LARGE}")
+        with path.open("rb") as source:
+            shutil.copyfileobj(source, file)
     except FileNotFoundError:
         raise ArtifactError(f"{name} could not be found in {folder}.") from None
     except OSError as error:
@@ -128,12 +166,12 @@ class _Words:
     unreadable: str
 
 
-def _downloaded(url: str, words: _Words) -> bytes:
+def _download(url: str, file: IO[bytes], words: _Words) -> None:
     def refuse_credentials(response: httpx2.Response) -> None:
         _refuse_machine_credentials(words, response.extensions["network_stream"].get_extra_info("server_addr")[0])
 
     try:
-        return download(url, MOST_BYTES, DOWNLOAD_SECONDS, refuse_credentials)
+        save(url, file, MOST_BYTES, DOWNLOAD_SECONDS, refuse_credentials)
     except FileNotFoundError:
         raise ArtifactError(f"{words.missing}.") from None
     except httpx2.HTTPStatusError as error:

@@ -29,20 +29,21 @@ class Writer:
         self._api, self._now = api, now
         self._reporter = socket.gethostname()
 
-    def status(self, kind: Kind, found: Object, status: Status, phase: Phase, message: str | None) -> None:
-        """Write the status of a resource if it differs, with an event if its phase is new."""
+    def status(self, kind: Kind, found: Object, status: Status, phase: Phase, message: str | None) -> Object:
+        """Write the status of a resource if it differs, with an event if its phase is new. Return the resource as it then is."""
         now = self._now().replace(microsecond=0)
         generation = found["metadata"]["generation"]
         conditions = conditions_of(phase, message, status.conditions, generation, now)
         said = status.model_copy(update={"conditions": conditions}).model_dump(mode="json", by_alias=True, exclude_none=True)
         before = found.get("status", {})
         if said == before:
-            return
+            return found
         self._api.apply_status(kind, {"metadata": _same(found), "status": said})
         if _phase_in(before) != phase.value:
             log.info("status", kind=kind.name, name=found["metadata"]["name"], phase=phase.value, message=message)
             note = message or f"{found['metadata']['name']} is {phase.value}"
             self.event(kind, found, phase.value, note, OUTLOOKS[phase].degraded)
+        return found | {"status": said}
 
     def is_held(self, found: Object, owner: Object | None, finalizer: bool) -> bool:
         """True if the resource already has this owner, and has the finalizer exactly if ``finalizer``."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from pitstop.errors import NotFoundError, PitstopError, StoreError, UnreachableError
+from pitstop.errors import PitstopError, StoreError, UnreachableError
 from pitstop.operator import kinds
-from pitstop.operator.artifacts import code_of, entry_of
 from pitstop.operator.connections import Connection
 from pitstop.operator.jobs import (
     AWAY_SECONDS,
@@ -21,10 +20,10 @@ from pitstop.operator.jobs import (
     is_owed,
     job_id,
     observed,
-    options_of,
 )
 from pitstop.operator.kube.api import Object
 from pitstop.operator.reconciling.snapshot import home_of, kept_of
+from pitstop.operator.reconciling.submitting import fetched, room_for, submit
 from pitstop.operator.reconciling.surroundings import (
     LATER_SECONDS,
     SOON_SECONDS,
@@ -33,8 +32,7 @@ from pitstop.operator.reconciling.surroundings import (
     is_leaving,
 )
 from pitstop.operator.resources import FINISHED, Hazelcast, JetJob, JetJobSnapshot, JetJobStatus, SnapshotState
-from pitstop.operator.world import job_name_of, read
-from pitstop.service.api import SubmitRequest
+from pitstop.operator.world import job_name_of, key_of, read
 
 
 def reconcile_job(around: Surroundings, found: Object) -> float | None:
@@ -61,13 +59,26 @@ def reconcile_job(around: Surroundings, found: Object) -> float | None:
     if decision.action is not None and connection is not None:
         if wait := around.retries.seconds_left(seen.uid, seen.generation):
             return wait
-        if decision.action is JobAction.SUBMIT:
-            assert status.phase is not None
-            around.writer.status(kinds.JET_JOB, found, status, status.phase, None)
+        refused = around.retries.was_refused(seen.uid, seen.generation)
         try:
-            if decision.action is JobAction.RESTART and _is_behind(around, found):
+            if decision.action is JobAction.SUBMIT:
+                if not refused:
+                    found = _say(around, found, status)
+                code = fetched(around, found, seen)
+                if code is None:
+                    return None
+                with room_for(around, code) as there_is_room:
+                    if not there_is_room:
+                        return SOON_SECONDS
+                    if refused:  # it is said to be Failed until it is submitted, but with the id that it then has
+                        with_id = failed(seen, _reason(resource)).model_copy(update={"id": status.id})
+                        found = _say(around, found, with_id)
+                    submit(around, found, seen, code, connection)
+            elif decision.action is JobAction.RESTART and _is_behind(around, found):
                 return SOON_SECONDS
-            status = _act(around, seen, decision.action, connection)
+            else:
+                _act(seen, decision.action, connection)
+            status = _after(seen, connection)
             around.retries.forget(seen.uid)
         except (UnreachableError, StoreError):
             raise
@@ -79,12 +90,20 @@ def reconcile_job(around: Surroundings, found: Object) -> float | None:
                     kinds.JET_JOB, found, f"{decision.action.value.capitalize()}Refused", error.message, warning=True
                 )
             missing = error.message == SECRET_MISSING  # asked for cheaply, and soon there
-            again = LATER_SECONDS if missing else around.retries.refused(seen.uid, seen.generation)
+            again = around.retries.refused(seen.uid, seen.generation, later_each_time=not missing)
     elif is_owed(seen):
         again = LATER_SECONDS
-    assert status.phase is not None
-    around.writer.status(kinds.JET_JOB, found, status, status.phase, status.failure_text or status.suspension_cause)
+    _say(around, found, status)
     return again
+
+
+def _reason(resource: JetJob) -> str:
+    return (resource.status.failure_text if resource.status is not None else None) or ""
+
+
+def _say(around: Surroundings, found: Object, status: JetJobStatus) -> Object:
+    assert status.phase is not None
+    return around.writer.status(kinds.JET_JOB, found, status, status.phase, status.failure_text or status.suspension_cause)
 
 
 def _say_unseen(around: Surroundings, found: Object, resource: JetJob, cluster: Object | None) -> float | None:
@@ -95,8 +114,7 @@ def _say_unseen(around: Surroundings, found: Object, resource: JetJob, cluster: 
     status = decide_away(_seen(around, found, resource, cluster, None), seconds)
     if status is None:
         return AWAY_SECONDS - seconds
-    assert status.phase is not None
-    around.writer.status(kinds.JET_JOB, found, status, status.phase, status.failure_text)
+    _say(around, found, status)
     return None
 
 
@@ -159,12 +177,9 @@ def _older_namesake(around: Surroundings, found: Object, job_name: str, cluster:
     return None
 
 
-def _act(around: Surroundings, seen: SeenJob, action: JobAction, connection: Connection) -> JetJobStatus:
-    """Carry out an action, and return the status after it."""
+def _act(seen: SeenJob, action: JobAction, connection: Connection) -> None:
     identity, service = job_id(seen.uid), connection.service
-    if action is JobAction.SUBMIT:
-        _submit(around, seen, connection)
-    elif action is JobAction.SUSPEND:
+    if action is JobAction.SUSPEND:
         service.suspend(identity)
     elif action is JobAction.RESUME:
         service.resume(identity)
@@ -172,33 +187,14 @@ def _act(around: Surroundings, seen: SeenJob, action: JobAction, connection: Con
         service.restart(identity)
     else:
         service.cancel(identity)
+
+
+def _after(seen: SeenJob, connection: Connection) -> JetJobStatus:
+    """Return the status after an action. What was asked is done: the spec of this generation is brought about once."""
+    identity = job_id(seen.uid)
     connection.ask_again(identity)
-    # What was asked is done: the spec of this generation is brought about once.
     status = decide_job(dataclasses.replace(seen, actual=connection.job(identity))).status
     return status.model_copy(update=observed(seen))
-
-
-def _submit(around: Surroundings, seen: SeenJob, connection: Connection) -> None:
-    spec, namespace = seen.resource.spec, seen.namespace
-    credentials: dict[str, str] | None = None
-    if spec.bucket_config is not None and spec.bucket_config.secret_name is not None:
-        known = around.secret(namespace, spec.bucket_config.secret_name)
-        if known is None:
-            raise NotFoundError(SECRET_MISSING)
-        credentials = known
-    code = code_of(spec, credentials, around.files_from)
-    connection.service.submit(
-        SubmitRequest(
-            artifact_name=code.name,
-            artifact_bytes=code.content,
-            entry=entry_of(spec.main_class),
-            args=tuple(spec.arguments or ()),
-            options=options_of(spec),
-            name=seen.job_name,
-            initial_snapshot=seen.snapshot_name,
-            id=job_id(seen.uid),
-        )
-    )
 
 
 def _let_go(around: Surroundings, found: Object, cluster: Object | None, connection: Connection | None) -> float | None:
@@ -213,6 +209,7 @@ def _let_go(around: Surroundings, found: Object, cluster: Object | None, connect
         if actual is not None and not actual.status.terminal:
             connection.service.cancel(identity)
             connection.ask_again(identity)
+    around.slow.codes.forget(key_of(kinds.JET_JOB, found))
     around.retries.forget(found["metadata"]["uid"])
     around.absences.over(found["metadata"]["uid"])
     around.writer.release(kinds.JET_JOB, found)

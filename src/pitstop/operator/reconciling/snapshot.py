@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from datetime import datetime
 
 from pitstop.errors import ConflictError, NotFoundError, PitstopError, StoreError, UnreachableError, WaitTimeoutError
@@ -22,7 +23,7 @@ from pitstop.operator.reconciling.surroundings import (
 )
 from pitstop.operator.resources import JetJobSnapshot, JetJobSnapshotStatus, SnapshotState
 from pitstop.operator.snapshots import Namesake, SeenSnapshot, could_not_export, decide_snapshot, its_own
-from pitstop.operator.world import read, snapshot_name_of
+from pitstop.operator.world import key_of, read, snapshot_name_of
 
 CLOCKS_DIFFER_SECONDS = 10.0
 """The largest difference between the clocks of a cluster and of the API server."""
@@ -42,7 +43,10 @@ def reconcile_snapshot(around: Surroundings, found: Object) -> float | None:
         return _let_go(around, found, resource, job)
     hold(around, kinds.JET_JOB_SNAPSHOT, found, home_of(around, found, resource, job), finalizer=True)
     if resource.status is not None and resource.status.state in OVER:
+        around.slow.exports.forget(key_of(kinds.JET_JOB_SNAPSHOT, found))
         return None
+    if around.slow.exports.runs(key_of(kinds.JET_JOB_SNAPSHOT, found)):
+        return None  # it is looked at once that is over
     if job is None:  # the copy may be out of date, and the end of a snapshot is final
         job = around.api.get(kinds.JET_JOB, namespace, resource.spec.jet_job_resource_name)
         cluster = around.world.find(kinds.HAZELCAST, namespace, job["spec"]["hazelcastResourceName"]) if job is not None else None
@@ -99,20 +103,21 @@ def _namesake(around: Surroundings, found: Object, resource: JetJobSnapshot, clu
 def _export(
     around: Surroundings, found: Object, resource: JetJobSnapshot, job: Object, cluster: Object, connection: Connection
 ) -> float | None:
-    """Export the snapshot once. The resource is read again first, since another operator may have exported it meanwhile."""
-    metadata = found["metadata"]
-    now = around.api.get(kinds.JET_JOB_SNAPSHOT, metadata["namespace"], metadata["name"])
-    current = read(JetJobSnapshot, now)
-    if now is None or current is None or now["metadata"]["uid"] != metadata["uid"] or is_leaving(now):
-        return None
-    if current.status is not None and current.status.state in OVER:
-        return None
-    if _namesake(around, now, current, cluster) is not None:
-        return SOON_SECONDS
+    """Export the snapshot once, beside the workers, for a job may take minutes. The resource is looked at again afterwards."""
+    metadata, exports = found["metadata"], around.slow.exports
+    key, uid = key_of(kinds.JET_JOB_SNAPSHOT, found), metadata["uid"]
     identity, name = job_id(job["metadata"]["uid"]), snapshot_name_of(found)
-    seen = SeenSnapshot(metadata["name"], metadata["generation"], current, True, actual=JobState.RUNNING)
+    if not exports.has(key, uid):
+
+        def export() -> SnapshotRecord:
+            return connection.service.export_snapshot(identity, name, cancel=resource.spec.cancel_job)
+
+        pause = _begin(around, found, resource, cluster, export)
+        if not exports.has(key, uid):
+            return pause
+    seen = SeenSnapshot(metadata["name"], metadata["generation"], resource, True, actual=JobState.RUNNING)
     try:
-        kept = connection.service.export_snapshot(identity, name, cancel=resource.spec.cancel_job)
+        kept = exports.outcome(key, uid)
     except (UnreachableError, StoreError, WaitTimeoutError):
         raise  # it may have been exported: the next look finds it
     except ConflictError:
@@ -120,9 +125,33 @@ def _export(
         connection.ask_again(identity)
         return SOON_SECONDS
     except PitstopError as error:
-        _say(around, now, could_not_export(seen, error.message))
+        _say(around, found, could_not_export(seen, error.message))
         return None
-    _say(around, now, decide_snapshot(dataclasses.replace(seen, kept=kept)).status)
+    if kept is not None:
+        known = (resource.status or JetJobSnapshotStatus()).model_copy(update={"state": SnapshotState.EXPORTING})
+        exporting = resource.model_copy(update={"status": known})
+        _say(around, found, decide_snapshot(dataclasses.replace(seen, resource=exporting, kept=kept)).status)
+        exports.forget(key)
+    return None
+
+
+def _begin(
+    around: Surroundings, found: Object, resource: JetJobSnapshot, cluster: Object, export: Callable[[], SnapshotRecord]
+) -> float | None:
+    """Begin the export, and return None; or return the seconds until the next look. None: it is over, or gone.
+
+    The resource is read again first, since another operator may have exported it meanwhile.
+    """
+    metadata = found["metadata"]
+    now = around.api.get(kinds.JET_JOB_SNAPSHOT, metadata["namespace"], metadata["name"])
+    current = read(JetJobSnapshot, now)
+    if now is None or current is None or now["metadata"]["uid"] != metadata["uid"] or is_leaving(now):
+        return None
+    if current.spec != resource.spec or (current.status is not None and current.status.state in OVER):
+        return None
+    if _namesake(around, now, current, cluster) is not None:
+        return SOON_SECONDS
+    around.slow.exports.begin(key_of(kinds.JET_JOB_SNAPSHOT, found), metadata["uid"], cluster["metadata"]["uid"], export)
     return None
 
 
@@ -133,6 +162,10 @@ def _say(around: Surroundings, found: Object, status: JetJobSnapshotStatus) -> N
 
 def _let_go(around: Surroundings, found: Object, resource: JetJobSnapshot, job: Object | None) -> float | None:
     """Delete the saved state, then let its resource go. The state is not deleted if its cluster goes, too."""
+    key = key_of(kinds.JET_JOB_SNAPSHOT, found)
+    around.slow.exports.forget(key)
+    if around.slow.exports.runs(key):
+        return None  # what it saves is deleted once it is over, when this is looked at again
     cluster = home_of(around, found, resource, job)
     if _is_saving(resource) and cluster is not None and not is_leaving(cluster):
         connection = around.servers.of(cluster["metadata"]["uid"])

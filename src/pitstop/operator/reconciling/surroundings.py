@@ -9,11 +9,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pitstop.model.snapshot import SnapshotRecord
 from pitstop.operator import kinds
+from pitstop.operator.artifacts import Code
 from pitstop.operator.cluster_names import Image
+from pitstop.operator.errands import Errands
 from pitstop.operator.following import Servers
 from pitstop.operator.kube.api import Api, Kind, Object
-from pitstop.operator.world import World
+from pitstop.operator.world import Key, World
 from pitstop.operator.writing import Writer
 
 SOON_SECONDS = 2.0
@@ -32,11 +35,11 @@ class Retries:
         self._clock, self._lock = clock, threading.Lock()
         self._refused: dict[str, tuple[int, int, float]] = {}
 
-    def refused(self, uid: str, generation: int) -> float:
+    def refused(self, uid: str, generation: int, later_each_time: bool = True) -> float:
         """Note a refusal, and return the seconds until the next try."""
         with self._lock:
             known, count, _ = self._refused.get(uid, (generation, 0, 0.0))
-            count = count + 1 if known == generation else 1
+            count = count + 1 if known == generation and later_each_time else 1
             seconds = LATER_SECONDS * min(2.0 ** (count - 1), MOST_TIMES_LATER)
             self._refused[uid] = generation, count, self._clock() + seconds
             return seconds
@@ -46,6 +49,12 @@ class Retries:
         with self._lock:
             known, _, due = self._refused.get(uid, (generation, 0, 0.0))
             return max(0.0, due - self._clock()) if known == generation else 0.0
+
+    def was_refused(self, uid: str, generation: int) -> bool:
+        """True if this generation of a spec was refused, and has not gone well since."""
+        with self._lock:
+            known = self._refused.get(uid)
+            return known is not None and known[0] == generation
 
     def still_refused(self, uid: str, generation: int) -> float:
         """Return the seconds until the next look at a lasting refusal. An earlier look does not make the next one later."""
@@ -76,6 +85,21 @@ class Absences:
 
 
 @dataclass(frozen=True)
+class Slow:
+    """The work that may take minutes: what users' addresses and jobs are waited for. All workers share it."""
+
+    codes: Errands[Code]
+    exports: Errands[SnapshotRecord]
+    large: threading.Lock = field(default_factory=threading.Lock)
+    """Held while a large file is in memory: there is room for one."""
+
+    def forget(self, key: Key) -> None:
+        """Forget what was done for a resource that is gone."""
+        self.codes.forget(key)
+        self.exports.forget(key)
+
+
+@dataclass(frozen=True)
 class Surroundings:
     """The objects that a reconciler sees, and the services that it can ask."""
 
@@ -84,6 +108,7 @@ class Surroundings:
     writer: Writer
     servers: Servers
     image: Image
+    slow: Slow
     files_from: Path | None = None
     """The only folder that file:// may lead into; None: file:// is refused."""
     retries: Retries = field(default_factory=Retries)

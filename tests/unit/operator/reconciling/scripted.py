@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 
 from pitstop.operator import kinds
 from pitstop.operator.cluster_names import Image
+from pitstop.operator.errands import Errands, Room
 from pitstop.operator.jobs import job_id
-from pitstop.operator.reconciling.surroundings import Surroundings
+from pitstop.operator.reconciling.surroundings import Slow, Surroundings
 from pitstop.operator.world import World
 from pitstop.operator.writing import Writer
 
@@ -20,6 +21,7 @@ class ScriptedApi:
 
     def __init__(self):
         self.objects = {}
+        self.said = []
         self.requests = []
         self.uids = itertools.count(1)
         self.tell = lambda kind, what, found: None
@@ -61,6 +63,7 @@ class ScriptedApi:
     def apply_status(self, kind, wanted):
         name = wanted["metadata"]["name"]
         self.requests.append(("STATUS", kind.name, name))
+        self.said.append((name, wanted["status"].get("phase") or wanted["status"].get("state")))
         self._keep(kind, self.objects[kind, name] | {"status": wanted["status"]})
 
     def events(self, name):
@@ -121,7 +124,17 @@ class Lab:
         self.servers = ScriptedServers()
         self.api.tell = self._tell
         writer = Writer(self.api, lambda: datetime(2026, 11, 23, 12, 1, tzinfo=UTC))
-        self.around = Surroundings(self.api, self.world, writer, self.servers, Image(), files_from)
+        self.around = Surroundings(self.api, self.world, writer, self.servers, Image(), self._slow(), files_from)
+
+    def _slow(self):
+        """Errands that are run as they are begun, or, once ``later`` is a list, when a test runs them."""
+        self.later = None
+
+        def start(run):
+            run() if self.later is None else self.later.append(run)
+
+        room = Room(16, 8, 3)
+        return Slow(Errands(room, self.looked_at.append, start), Errands(room, self.looked_at.append, start))
 
     def _tell(self, kind, what, found):
         cache = (self.world._own | self.world._children).get(kind)

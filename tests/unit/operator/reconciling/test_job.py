@@ -1,14 +1,18 @@
 """JetJobs as they are brought about, step by step."""
 
 import dataclasses
+import time
 
 import pytest
 
-from pitstop.errors import NotFoundError
+from pitstop.errors import NotFoundError, UsageError
+from pitstop.kit.waiting import wait_until
 from pitstop.model.job import JobState
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.operator import kinds
+from pitstop.operator.errands import Errands, Room
 from pitstop.operator.reconciling.job import reconcile_job
+from tests.dripping import DRIPS, serving
 from tests.unit.operator.reconciling.scripted import Lab, owned_by
 from tests.unit.operator.test_jobs import actual
 
@@ -21,12 +25,15 @@ class Service:
     """What a reconciler asks of a cluster's server."""
 
     def __init__(self, snapshots=()):
+        self.refusal = None
         self.kept, self.submitted = list(snapshots), {}
 
     def snapshots(self):
         return self.kept
 
     def submit(self, request):
+        if self.refusal is not None:
+            raise UsageError(self.refusal)
         self.submitted[request.id] = request
 
     def job(self, identity):
@@ -106,3 +113,73 @@ def test_of_a_snapshot_that_a_release_before_exported_the_state_that_is_younger_
     assert looked("second")["phase"] == "Failed"
     service.kept = [MINE]
     assert looked("second")["phase"] == "Starting"
+
+
+def test_code_that_is_on_its_way_is_waited_for_by_nobody(lab, looked):
+    service = Service()
+    lab.cluster("here", service)
+    lab.later = []
+    jet_job(lab, "slow", "here")
+    assert looked("slow")["phase"] == "NotRunning"
+    looked("slow")
+    (fetch,) = lab.later  # once, however often it is looked at
+    assert service.submitted == {}
+    lab.looked_at.clear()
+    fetch()
+    assert [key.name for key in lab.looked_at] == ["slow"]
+    assert looked("slow")["phase"] == "Starting"
+    assert set(service.submitted) == {lab.identity("slow")}
+
+
+def test_slow_addresses_hold_no_other_job_up(lab, looked):
+    service = Service()
+    lab.cluster("here", service)
+    slow = dataclasses.replace(lab.around.slow, codes=Errands(Room(16, 8, 3), lab.looked_at.append))
+    lab.around = dataclasses.replace(lab.around, slow=slow)
+    began = time.monotonic()
+    with serving(*DRIPS["head"]) as url:
+        for number in range(10):
+            jet_job(lab, f"slow-{number}", "here", bucketConfig=None, remoteURL=url)
+            assert looked(f"slow-{number}")["phase"] == "NotRunning"
+        jet_job(lab, "quick", "here")
+        assert wait_until(lambda: looked("quick")["phase"] == "Starting", 5, 0.02)
+        assert time.monotonic() - began < 8  # each address alone would take ten seconds
+    assert set(service.submitted) == {lab.identity("quick")}
+
+
+def test_a_try_that_fails_again_changes_nothing_and_tells_nobody(lab, looked, monkeypatch):
+    service = Service()
+    lab.cluster("here", service)
+    jet_job(lab, "job", "here", jarName="missing.py")
+    now = [0.0]
+    monkeypatch.setattr(lab.around.retries, "_clock", lambda: now[0])
+    first = looked("job")
+    assert (first["phase"], lab.api.said) == ("Failed", [("job", "NotRunning"), ("job", "Failed")])
+    for _ in range(3):
+        now[0] += 1000
+        assert looked("job") == first
+    assert lab.api.said == [("job", "NotRunning"), ("job", "Failed")]
+    assert lab.api.events("job") == ["NotRunning", "Failed"]
+    (lab.around.files_from / "missing.py").write_text("")
+    service.refusal = "the job cannot be compiled"
+    for _ in range(2):
+        now[0] += 1000
+        assert looked("job")["failureText"] == "the job cannot be compiled"
+    assert "id" not in looked("job")
+    assert {phase for _, phase in lab.api.said[2:]} == {"Failed"}
+    service.refusal = None
+    now[0] += 1000
+    assert looked("job")["phase"] == "Starting"
+    assert lab.api.events("job") == ["NotRunning", "Failed", "Starting"]
+
+
+def test_a_missing_secret_is_asked_for_every_ten_seconds_and_said_once(lab, looked, monkeypatch):
+    lab.cluster("here", Service())
+    jet_job(lab, "job", "here", bucketConfig={"bucketURI": "s3://jobs", "secretName": "s3"})
+    now = [0.0]
+    monkeypatch.setattr(lab.around.retries, "_clock", lambda: now[0])
+    for _ in range(4):
+        assert looked("job")["failureText"] == "Bucket credentials Secret not found"
+        now[0] += 10.5
+    assert lab.api.events("job") == ["NotRunning", "Failed"]
+    assert len([each for each in lab.api.requests if each == ("GET", "Secret", "s3")]) == 4

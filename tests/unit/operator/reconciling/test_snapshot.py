@@ -1,0 +1,103 @@
+"""JetJobSnapshots as they are brought about, step by step."""
+
+import dataclasses
+
+import pytest
+
+from pitstop.errors import UsageError
+from pitstop.model.job import JobState
+from pitstop.model.snapshot import SnapshotRecord
+from pitstop.operator import kinds
+from pitstop.operator.reconciling.snapshot import reconcile_snapshot
+from tests.unit.operator.reconciling.scripted import Lab
+from tests.unit.operator.test_jobs import actual
+
+CREATED = 1795435200.0  # 2026-11-23T12:00:00Z
+
+
+class Service:
+    """What a reconciler asks of a cluster's server."""
+
+    def __init__(self):
+        self.kept, self.exports, self.refusal = {}, 0, None
+
+    def snapshots(self):
+        return list(self.kept.values())
+
+    def export_snapshot(self, identity, name, cancel):
+        self.exports += 1
+        if self.refusal is not None:
+            raise UsageError(self.refusal)
+        self.kept[name] = SnapshotRecord(name, identity, "job", CREATED + 9, 12, f"/data/{name}@{self.exports}", 1)
+        return self.kept[name]
+
+    def delete_snapshot(self, name):
+        del self.kept[name]
+
+
+@pytest.fixture
+def service():
+    return Service()
+
+
+@pytest.fixture
+def lab(service):
+    made = Lab()
+    _, made.connection = made.cluster("here", service)
+    made.api.put(kinds.JET_JOB, "job", {"hazelcastResourceName": "here", "jarName": "job.py"})
+    made.connection.jobs[made.identity("job")] = dataclasses.replace(actual(JobState.RUNNING), id=made.identity("job"))
+    made.api.put(kinds.JET_JOB_SNAPSHOT, "state", {"jetJobResourceName": "job", "cancelJob": False})
+    return made
+
+
+@pytest.fixture
+def looked(lab):
+    """Reconcile a JetJobSnapshot, and return its status."""
+
+    def look(name="state"):
+        lab.again = reconcile_snapshot(lab.around, lab.api.objects[kinds.JET_JOB_SNAPSHOT, name])
+        return lab.api.status(kinds.JET_JOB_SNAPSHOT, name)
+
+    return look
+
+
+def test_a_state_is_exported_once(looked, service):
+    status = looked()
+    assert (status["state"], status["savedAs"], service.exports) == ("Exported", "state@1", 1)
+    assert looked() == status
+    assert service.exports == 1
+
+
+def test_an_export_that_takes_long_holds_no_worker(lab, looked, service):
+    lab.later = []
+    assert looked()["state"] == "Exporting"
+    looked()
+    (export,) = lab.later
+    lab.looked_at.clear()
+    export()
+    assert [key.name for key in lab.looked_at] == ["state"]
+    assert (looked()["state"], service.exports) == ("Exported", 1)
+
+
+def test_an_export_that_is_refused_is_told(lab, looked, service):
+    service.refusal = "no room"
+    status = looked()
+    assert (status["state"], status["message"]) == ("Failed", "no room")
+    looked()
+    assert service.exports == 1
+
+
+def test_a_snapshot_that_is_deleted_while_it_is_exported_goes_with_what_was_saved(lab, looked, service):
+    lab.later = []
+    looked()
+    (export,) = lab.later
+    found = lab.api.objects[kinds.JET_JOB_SNAPSHOT, "state"]
+    lab.api._keep(kinds.JET_JOB_SNAPSHOT, found | {"metadata": found["metadata"] | {"deletionTimestamp": "2026-11-23T12:02:00Z"}})
+    lab.written()
+    looked()
+    assert lab.written() == []  # it is held until the export is over
+    export()
+    assert set(service.kept) == {"state"}
+    looked()
+    assert service.kept == {}
+    assert [request[0] for request in lab.written()] == ["APPLY"]
