@@ -57,9 +57,10 @@ class Writer:
         self._api.apply(kind, {"metadata": metadata | ({"finalizers": [FINALIZER]} if finalizer else {})})
 
     def release(self, kind: Kind, found: Object) -> None:
-        """Let a resource go that is being deleted."""
-        if FINALIZER in found["metadata"].get("finalizers", []):
-            self._api.apply(kind, {"metadata": _same(found)})
+        """Let a resource go that is being deleted, also if the finalizer came with a manifest, as out of a backup."""
+        finalizers = found["metadata"].get("finalizers", [])
+        if FINALIZER in finalizers:
+            self._api.set_finalizers(kind, found, [each for each in finalizers if each != FINALIZER])
 
     def event(self, kind: Kind, found: Object, reason: str, note: str, warning: bool = False) -> None:
         """Record an event about a resource, for ``kubectl describe`` and ``kubectl events``."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -160,6 +160,21 @@ class Api:
             resource, metadata["name"], body, namespace=metadata["namespace"], patch_type=PatchType.APPLY, force=True
         )
         return dict(cast(Any, found))
+
+    def set_finalizers(self, kind: Kind, found: Object, finalizers: Sequence[str]) -> None:
+        """Let an object have these finalizers, whoever has set those that it has. Do nothing if the object is gone.
+
+        A fault if it was changed since it was read: somebody else may have set another one.
+        """
+        metadata = found["metadata"]
+        same = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
+        body: Any = {"metadata": {**same, "finalizers": [*finalizers]}}
+        client: Any = self._client
+        try:
+            client.patch(kind.resource, metadata["name"], body, namespace=metadata["namespace"], patch_type=PatchType.MERGE)
+        except ApiError as error:
+            if code_of(error) != NOT_FOUND:
+                raise
 
     def delete(self, kind: Kind, namespace: str, name: str, uid: str) -> None:
         """Delete the object with this uid. Do nothing if there is no such object, or another one has its name."""

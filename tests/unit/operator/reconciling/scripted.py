@@ -22,6 +22,8 @@ class ScriptedApi:
     def __init__(self):
         self.objects = {}
         self.said = []
+        self.owned = {}
+        self.versions = itertools.count(1)
         self.requests = []
         self.uids = itertools.count(1)
         self.tell = lambda kind, what, found: None
@@ -42,8 +44,7 @@ class ScriptedApi:
         }
         found |= {"spec": spec} if spec is not None else {}
         found |= {"status": status} if status is not None else {}
-        self._keep(kind, found)
-        return found
+        return self._keep(kind, found)
 
     def get(self, kind, namespace, name):
         self.requests.append(("GET", kind.name, name))
@@ -59,6 +60,25 @@ class ScriptedApi:
     def apply(self, kind, wanted):
         self.requests.append(("APPLY", kind.name, wanted["metadata"]["name"]))
         return self._apply(kind, wanted)
+
+    def set_finalizers(self, kind, found, finalizers):
+        name = found["metadata"]["name"]
+        self.requests.append(("FINALIZERS", kind.name, name))
+        there = self.objects[kind, name]
+        assert there["metadata"]["resourceVersion"] == found["metadata"]["resourceVersion"]
+        kept = there | {"metadata": there["metadata"] | {"finalizers": finalizers}}
+        if "deletionTimestamp" in there["metadata"] and not finalizers:
+            del self.objects[kind, name]
+            self.tell(kind, "DELETED", kept)
+        else:
+            self._keep(kind, kept)
+
+    def delete(self, kind, name):
+        """Let a user delete an object: it goes at once if nothing holds it."""
+        there = self.objects[kind, name]
+        self._keep(kind, there | {"metadata": there["metadata"] | {"deletionTimestamp": MADE}})
+        if not there["metadata"].get("finalizers"):
+            del self.objects[kind, name]
 
     def apply_status(self, kind, wanted):
         name = wanted["metadata"]["name"]
@@ -79,9 +99,15 @@ class ScriptedApi:
     def _apply(self, kind, wanted):
         name = wanted["metadata"]["name"]
         there = self.objects.get((kind, name)) or self.put(kind, name)
-        return self._keep(kind, there | wanted | {"metadata": there["metadata"] | wanted["metadata"]})
+        metadata = there["metadata"] | wanted["metadata"]
+        others = [each for each in there["metadata"].get("finalizers", []) if each not in self.owned.get((kind, name), ())]
+        ours = wanted["metadata"].get("finalizers", [])
+        self.owned[kind, name] = [each for each in ours if each not in others]
+        metadata["finalizers"] = [*others, *self.owned[kind, name]]
+        return self._keep(kind, there | wanted | {"metadata": metadata})
 
     def _keep(self, kind, found):
+        found = found | {"metadata": found["metadata"] | {"resourceVersion": f"{next(self.versions)}"}}
         self.objects[kind, found["metadata"]["name"]] = found
         self.tell(kind, "MODIFIED", found)
         return found

@@ -12,6 +12,7 @@ from pitstop.model.snapshot import SnapshotRecord
 from pitstop.operator import kinds
 from pitstop.operator.errands import Errands, Room
 from pitstop.operator.reconciling.job import reconcile_job
+from pitstop.operator.writing import FINALIZER
 from tests.dripping import DRIPS, serving
 from tests.unit.operator.reconciling.scripted import Lab, owned_by
 from tests.unit.operator.test_jobs import actual
@@ -25,7 +26,7 @@ class Service:
     """What a reconciler asks of a cluster's server."""
 
     def __init__(self, snapshots=()):
-        self.refusal = None
+        self.refusal, self.cancelled = None, []
         self.kept, self.submitted = list(snapshots), {}
 
     def snapshots(self):
@@ -36,7 +37,13 @@ class Service:
             raise UsageError(self.refusal)
         self.submitted[request.id] = request
 
+    def cancel(self, identity):
+        del self.submitted[identity]
+        self.cancelled.append(identity)
+
     def job(self, identity):
+        if identity in self.cancelled:
+            return dataclasses.replace(actual(JobState.FAILED), id=identity)
         if identity not in self.submitted:
             raise NotFoundError(identity)
         return dataclasses.replace(actual(JobState.STARTING), id=identity)
@@ -59,9 +66,10 @@ def looked(lab):
     return look
 
 
-def jet_job(lab, name, cluster, folder=None, **spec):
+def jet_job(lab, name, cluster, folder=None, finalizers=(), **spec):
     place = {"bucketConfig": {"bucketURI": f"file://{folder or lab.around.files_from}"}}
-    lab.api.put(kinds.JET_JOB, name, {"hazelcastResourceName": cluster, "jarName": "job.py", **place, **spec})
+    spec = {"hazelcastResourceName": cluster, "jarName": "job.py", **place, **spec}
+    lab.api.put(kinds.JET_JOB, name, spec, finalizers=list(finalizers))
 
 
 def saved(lab, cluster, name="state", **status):
@@ -183,3 +191,14 @@ def test_a_missing_secret_is_asked_for_every_ten_seconds_and_said_once(lab, look
         now[0] += 10.5
     assert lab.api.events("job") == ["NotRunning", "Failed"]
     assert len([each for each in lab.api.requests if each == ("GET", "Secret", "s3")]) == 4
+
+
+@pytest.mark.parametrize("cluster", ["here", "of another namespace"])
+def test_a_job_out_of_a_backup_can_be_deleted(lab, looked, cluster):
+    """Its manifest has the finalizer, which is then that of kubectl, too."""
+    lab.cluster("here", Service())
+    jet_job(lab, "restored", cluster, finalizers=[FINALIZER])
+    looked("restored")
+    lab.api.delete(kinds.JET_JOB, "restored")
+    reconcile_job(lab.around, lab.api.objects[kinds.JET_JOB, "restored"])
+    assert (kinds.JET_JOB, "restored") not in lab.api.objects

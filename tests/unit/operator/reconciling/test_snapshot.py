@@ -9,6 +9,7 @@ from pitstop.model.job import JobState
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.operator import kinds
 from pitstop.operator.reconciling.snapshot import reconcile_snapshot
+from pitstop.operator.writing import FINALIZER
 from tests.unit.operator.reconciling.scripted import Lab
 from tests.unit.operator.test_jobs import actual
 
@@ -91,13 +92,20 @@ def test_a_snapshot_that_is_deleted_while_it_is_exported_goes_with_what_was_save
     lab.later = []
     looked()
     (export,) = lab.later
-    found = lab.api.objects[kinds.JET_JOB_SNAPSHOT, "state"]
-    lab.api._keep(kinds.JET_JOB_SNAPSHOT, found | {"metadata": found["metadata"] | {"deletionTimestamp": "2026-11-23T12:02:00Z"}})
+    lab.api.delete(kinds.JET_JOB_SNAPSHOT, "state")
     lab.written()
     looked()
     assert lab.written() == []  # it is held until the export is over
     export()
     assert set(service.kept) == {"state"}
-    looked()
+    reconcile_snapshot(lab.around, lab.api.objects[kinds.JET_JOB_SNAPSHOT, "state"])
     assert service.kept == {}
-    assert [request[0] for request in lab.written()] == ["APPLY"]
+    assert (kinds.JET_JOB_SNAPSHOT, "state") not in lab.api.objects
+
+
+def test_a_snapshot_out_of_a_backup_can_be_deleted(lab):
+    spec = {"jetJobResourceName": "gone"}
+    lab.api.put(kinds.JET_JOB_SNAPSHOT, "restored", spec, finalizers=[FINALIZER, "example.org/other"])
+    lab.api.delete(kinds.JET_JOB_SNAPSHOT, "restored")
+    reconcile_snapshot(lab.around, lab.api.objects[kinds.JET_JOB_SNAPSHOT, "restored"])
+    assert lab.api.objects[kinds.JET_JOB_SNAPSHOT, "restored"]["metadata"]["finalizers"] == ["example.org/other"]
