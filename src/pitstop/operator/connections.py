@@ -102,8 +102,10 @@ class Connection:
             self._job_changed(change.id)
         elif isinstance(change, ClusterInfo):
             with self._lock:
-                self._info = change
-            self._cluster_changed()
+                before, self._info = self._info, change
+            # Heart-beats of members, and what runs on which, change nothing that a resource says.
+            if before is None or len(before.members) != len(change.members):
+                self._cluster_changed()
         elif kind in ("ready", "resync"):
             self._read_all()
 

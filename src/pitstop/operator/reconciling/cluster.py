@@ -7,6 +7,7 @@ import hashlib
 import secrets
 
 from pitstop.operator import kinds
+from pitstop.operator.applied import is_as_wanted, marked
 from pitstop.operator.children import children, token_secret
 from pitstop.operator.cluster_names import PORT, TOKEN_KEY, Named
 from pitstop.operator.clusters import SeenCluster, decide_cluster
@@ -103,14 +104,17 @@ def _all_ours(around: Surroundings, cluster: Named, wanted: list[tuple[Kind, Obj
 
 
 def _all_applied(around: Surroundings, cluster: Named, wanted: list[tuple[Kind, Object]]) -> str | None:
-    """Apply all parts, and return the first refusal. A refused part does not keep the others from being applied."""
+    """Apply the parts that are not as wanted, and return the first refusal. A refused part keeps no other from being applied."""
     refusals = []
     for kind, each in wanted:
-        name = each["metadata"]["name"]
-        if kind is kinds.CLAIM and around.world.find(kind, cluster.namespace, name) is not None:
+        name, asked = each["metadata"]["name"], marked(each)
+        there = around.world.find(kind, cluster.namespace, name)
+        if kind is kinds.CLAIM and there is not None:
             continue  # most of it cannot be changed, and a user may have enlarged the volume
+        if there is not None and is_as_wanted(asked, there):
+            continue
         try:
-            around.api.apply(kind, each)
+            around.api.apply(kind, asked)
         except ApiFault as error:
             if code_of(error) not in REFUSED:
                 raise

@@ -1,5 +1,6 @@
 """Kubernetes and clusters as scripts for reconcilers: objects in memory, and every request written down."""
 
+import base64
 import itertools
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -52,6 +53,8 @@ class ScriptedApi:
 
     def create(self, kind, made):
         self.requests.append(("CREATE", kind.name, made["metadata"]["name"]))
+        if kind is kinds.SECRET:
+            made = made | {"data": {key: base64.b64encode(each.encode()).decode() for key, each in made["stringData"].items()}}
         if kind is kinds.EVENT:
             self.objects.setdefault((kind, made["metadata"]["name"]), made)
             return made

@@ -1,0 +1,39 @@
+"""Clusters as they are brought about, step by step."""
+
+import pytest
+
+from pitstop.operator import kinds
+from pitstop.operator.reconciling.cluster import reconcile_cluster
+from pitstop.service.results import ClusterInfo
+from tests.unit.operator.reconciling.scripted import Lab
+
+INFO = ClusterInfo("ACTIVE", "0.1.0", 0, [], 0)
+
+
+@pytest.fixture
+def lab():
+    made = Lab()
+    _, connection = made.cluster("here", None, clusterSize=0)
+    connection.info = INFO
+    return made
+
+
+def look(lab):
+    reconcile_cluster(lab.around, lab.api.objects[kinds.HAZELCAST, "here"])
+    return lab.written()
+
+
+def test_a_cluster_in_which_nothing_happens_costs_no_write(lab):
+    first = look(lab)
+    assert ("APPLY", "StatefulSet", "here") in first
+    assert look(lab) == []
+
+
+def test_what_is_changed_or_removed_is_as_before_and_nothing_else_is_touched(lab):
+    look(lab)
+    service = lab.api.objects[kinds.SERVICE, "here"]
+    lab.api._keep(kinds.SERVICE, service | {"spec": service["spec"] | {"selector": {}}})
+    assert look(lab) == [("APPLY", "Service", "here")]
+    lab.api.delete(kinds.NETWORK_POLICY, "here")
+    lab.api.tell(kinds.NETWORK_POLICY, "DELETED", {"metadata": {"name": "here", "namespace": "lab"}})
+    assert look(lab) == [("APPLY", "NetworkPolicy", "here")]
