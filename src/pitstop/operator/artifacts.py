@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 import shutil
 import tempfile
 import time
@@ -21,10 +20,10 @@ from obstore.exceptions import BaseError, NotFoundError
 from pitstop.errors import ArtifactError, TooLargeError
 from pitstop.kit.download import DOWNLOAD_SECONDS, save
 from pitstop.operator.buckets import Rights, public, signed_url
+from pitstop.operator.causes import of_bucket, of_download, of_status
 from pitstop.operator.resources import BucketConfig, JetJobSpec
 
 MOST_BYTES = 256 << 20
-_LONGEST = 400
 CODE_NOWHERE = "spec.bucketConfig or spec.remoteURL is needed: it says where jarName is."
 _CREDENTIAL_SERVICES = (ip_address("fd00:ec2::254"), ip_address("100.100.100.200"))
 """The credential services of Amazon and Alibaba. Those of other clouds are at link-local addresses."""
@@ -136,7 +135,7 @@ def _from_public_bucket(uri: str, name: str, file: IO[bytes]) -> None:
     except (NotFoundError, FileNotFoundError):
         raise ArtifactError(f"{name} could not be found in {uri}.") from None
     except (BaseError, ValueError, OSError) as error:
-        raise ArtifactError(f"{name} cannot be read from {uri}: {_first_line(error)}") from error
+        raise ArtifactError(f"{name} cannot be read from {uri}: {of_bucket(error, 'its server')}.") from error
 
 
 def _from_folder(folder: Path, name: str, files_from: Path | None, file: IO[bytes]) -> None:
@@ -170,14 +169,15 @@ def _download(url: str, file: IO[bytes], words: _Words) -> None:
     def refuse_credentials(response: httpx2.Response) -> None:
         _refuse_machine_credentials(words, response.extensions["network_stream"].get_extra_info("server_addr")[0])
 
+    host = urlsplit(url).netloc.rpartition("@")[2]
     try:
         save(url, file, MOST_BYTES, DOWNLOAD_SECONDS, refuse_credentials)
     except FileNotFoundError:
         raise ArtifactError(f"{words.missing}.") from None
     except httpx2.HTTPStatusError as error:
-        raise ArtifactError(f"{words.unreadable}: HTTP {error.response.status_code}.") from None
+        raise ArtifactError(f"{words.unreadable}: {of_status(error.response.status_code, host)}.") from None
     except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError) as error:
-        raise ArtifactError(f"{words.unreadable}: {str(error) or type(error).__name__}.") from None
+        raise ArtifactError(f"{words.unreadable}: {of_download(error, host)}.") from None
 
 
 def _refuse_machine_credentials(words: _Words, address: str) -> None:
@@ -197,9 +197,3 @@ def _meant(address: str) -> list[IPv4Address | IPv6Address]:
         return [found]
     behind_nat = ip_address(int(found) & 0xFFFF_FFFF) if any(found in network for network in _NAT64) else None
     return [found, *(each for each in (found.ipv4_mapped, found.sixtofour, behind_nat) if each is not None)]
-
-
-def _first_line(error: BaseException) -> str:
-    """Return the first line of an error, without durations and request ids: these would differ each time."""
-    text = str(error).strip().partition("\n")[0]
-    return re.sub(r"( in [\d.]+\w+)?,? after \d+ retries.*|<RequestId>.*", "", text)[:_LONGEST]

@@ -90,12 +90,6 @@ def test_nothing_is_read_of_the_operators_own(tmp_path):
         code_of(spec(jarName="secret.py"), None, tmp_path)
 
 
-def test_a_reason_is_the_same_each_time():
-    first = "Error performing GET http://x/jobs.zip in 45.1ms, after 2 retries, max_retries: 2: connection refused"
-    second = "Error performing GET http://x/jobs.zip in 1.2s, after 2 retries, max_retries: 2: connection refused"
-    assert artifacts._first_line(OSError(first)) == artifacts._first_line(OSError(second))
-
-
 @pytest.mark.parametrize(
     ("main_class", "entry"),
     [
