@@ -121,14 +121,13 @@ def test_a_snapshot_needs_a_job_that_runs(kubectl):
     kubectl.apply(job())
     until_says(kubectl, "jetjob", "transaction-v1", "failureText", "not found")
     kubectl.apply(snapshot("second"))
-    only = "a snapshot can be exported only from a JetJob with Running status"
-    until_says(kubectl, "jetjobsnapshot", "second", "message", only)
-    assert kubectl.get("jetjobsnapshot", "second")["status"]["state"] == "Failed"
+    until_says(kubectl, "jetjobsnapshot", "second", "message", "'transaction-v1' is not submitted yet")
+    assert kubectl.get("jetjobsnapshot", "second")["status"]["state"] == "Waiting"
 
 
 def test_what_was_never_started_is_deleted_at_once(kubectl):
     kubectl.apply(job(), snapshot())
-    until_says(kubectl, "jetjobsnapshot", "snapshot-transaction", "state", "Failed")
+    until_says(kubectl, "jetjobsnapshot", "snapshot-transaction", "state", "Waiting")
     kubectl("delete", "jetjob,jetjobsnapshot", "--all", "--wait=true", "--timeout=20s")
     assert not kubectl.list("jetjob")
 

@@ -154,7 +154,7 @@ def test_the_operator_needs_each_of_its_rights(audited):
     user = User(kubectl, None)
     cluster.kubectl("cordon", *nodes)
     kubectl.apply(cluster_of(clusterSize=1), a_map(), job("j"), snapshot("of-nothing", jetJobResourceName="nobody"))
-    user.until("jetjobsnapshot", "of-nothing", "Failed", SECONDS)
+    user.until("jetjobsnapshot", "of-nothing", "Waiting", SECONDS)
     kubectl.apply(*(snapshot(each, name="same", jetJobResourceName="j") for each in ("first", "second")))
     kubectl.until(lambda: "Failed" in [user.phase("jjs", each) for each in ("first", "second")], SECONDS, "one of them fails")
 

@@ -10,8 +10,11 @@ from pitstop.model.job import JobState
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.operator.jobs import PHASES
 from pitstop.operator.moments import moment
-from pitstop.operator.resources import JetJobSnapshot, JetJobSnapshotStatus, SnapshotState
+from pitstop.operator.resources import FINISHED, JetJobSnapshot, JetJobSnapshotStatus, JobPhase, SnapshotState
 
+MISSING_SECONDS = 120.0
+"""The time for which a new snapshot waits for a JetJob that is not there: it may be applied with it, or a moment later."""
+ON_ITS_WAY = (JobState.NOT_RUNNING, JobState.STARTING)
 ONLY_OF_RUNNING = "a snapshot can be exported only from a JetJob with Running status"
 
 
@@ -51,6 +54,10 @@ class SeenSnapshot:
     """The state of that JetJob's job; None if its cluster has no such job."""
     kept: SnapshotRecord | None = None
     """The snapshot as its control plane keeps it; None if none of that name and job is younger than the resource."""
+    job_phase: JobPhase | None = None
+    """The phase in the status of that JetJob."""
+    age: float = MISSING_SECONDS
+    """The seconds since the resource was made."""
     namesake: Namesake | None = None
     """Another JetJobSnapshot that has the first right to the name."""
 
@@ -69,7 +76,10 @@ class SnapshotDecision:
 
 
 def decide_snapshot(seen: SeenSnapshot) -> SnapshotDecision:
-    """Decide the next step for a JetJobSnapshot. It is exported once; one that has failed stays so."""
+    """Decide the next step for a JetJobSnapshot. It is exported once; one that has failed stays so.
+
+    It waits for what comes by itself: resources are applied together, and jobs start anew.
+    """
     known = seen.resource.status
     state = known.state if known is not None else None
     if known is not None and state in (SnapshotState.EXPORTED, SnapshotState.FAILED):
@@ -83,12 +93,13 @@ def decide_snapshot(seen: SeenSnapshot) -> SnapshotDecision:
         return SnapshotDecision(False, _status(seen, SnapshotState.EXPORTED, None, seen.kept))
     if seen.job_there and not seen.reached:
         return SnapshotDecision(False, _status(seen, state or SnapshotState.WAITING, "the job's cluster does not answer yet"))
-    obstacle = _obstacle(seen)
+    obstacle, passes = _obstacle(seen)
     if obstacle is None:
         return SnapshotDecision(True, _status(seen, SnapshotState.EXPORTING, None))
     if state is SnapshotState.EXPORTING and seen.actual is not None and not seen.actual.terminal:
         return SnapshotDecision(False, _status(seen, SnapshotState.EXPORTING, None))  # it is under way: it may end the job, too
-    return SnapshotDecision(False, _status(seen, SnapshotState.FAILED, obstacle))
+    waits = passes and state is not SnapshotState.EXPORTING
+    return SnapshotDecision(False, _status(seen, SnapshotState.WAITING if waits else SnapshotState.FAILED, obstacle))
 
 
 def folder_of(record: SnapshotRecord) -> str:
@@ -119,13 +130,19 @@ def could_not_export(seen: SeenSnapshot, reason: str) -> JetJobSnapshotStatus:
     return _status(seen, SnapshotState.FAILED, reason)
 
 
-def _obstacle(seen: SeenSnapshot) -> str | None:
+def _obstacle(seen: SeenSnapshot) -> tuple[str | None, bool]:
+    """Return (the reason why nothing can be exported now, None if it can; True if that passes by itself)."""
     name = seen.resource.spec.jet_job_resource_name
     if not seen.job_there:
-        return f"JetJob '{name}' not found"
+        return f"JetJob '{name}' not found", seen.age < MISSING_SECONDS
     if seen.actual is JobState.RUNNING:
-        return None
-    return f"{ONLY_OF_RUNNING}: '{name}' is {PHASES[seen.actual].value if seen.actual is not None else 'new'}"
+        return None, True
+    if seen.actual in ON_ITS_WAY:
+        return f"'{name}' is {PHASES[seen.actual].value}: its state is exported once it runs", True
+    if seen.actual is None and seen.job_phase not in FINISHED:
+        return f"'{name}' is not submitted yet: its state is exported once it runs", True
+    phase = PHASES[seen.actual] if seen.actual is not None else seen.job_phase
+    return f"{ONLY_OF_RUNNING}: '{name}' is {phase.value if phase is not None else 'new'}", False
 
 
 def _status(

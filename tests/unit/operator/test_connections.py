@@ -1,6 +1,7 @@
 """What the server of a cluster tells, and what of it makes the operator look."""
 
 import dataclasses
+import threading
 
 import pytest
 
@@ -19,7 +20,7 @@ def told(monkeypatch):
     """A function that lets a server tell how its cluster is, and returns how often the operator has then looked at it."""
 
     def tell(*infos):
-        looks, over = [], []
+        looks, over, made = [], [], threading.Event()
 
         class Service:
             def __init__(self, *_, **__):
@@ -32,6 +33,7 @@ def told(monkeypatch):
                 return INFO
 
             def changes(self, kinds):
+                made.wait(5)
                 yield "ready", None
                 yield from (("cluster", each) for each in infos)
                 over.append(True)
@@ -39,7 +41,8 @@ def told(monkeypatch):
                 yield "cluster", INFO
 
         monkeypatch.setattr(connections, "HttpService", Service)
-        connection = Connection(Address("http://server", "token"), lambda identity: None, lambda: looks.append(connection.info))
+        connection = Connection(Address("http://server", "token"), lambda identity: None, lambda: looks.append(True))
+        made.set()
         assert wait_until(lambda: over, 5, 0.01)
         return len(looks)
 

@@ -6,7 +6,7 @@ import pytest
 
 from pitstop.model.job import JobState
 from pitstop.model.snapshot import SnapshotRecord
-from pitstop.operator.resources import JetJobSnapshot, SnapshotState
+from pitstop.operator.resources import JetJobSnapshot, JobPhase, SnapshotState
 from pitstop.operator.snapshots import Namesake, SeenSnapshot, decide_snapshot, its_own
 
 KEPT = SnapshotRecord("snapshot-transaction", "0401-9f77-b9c0-0001", "transaction-v1", 1691586471.9, 1196, "/data/s", 12)
@@ -31,12 +31,47 @@ def test_a_running_job_is_exported():
             {"of": JobState.SUSPENDED},
             "a snapshot can be exported only from a JetJob with Running status: 'transaction-v1' is Suspended",
         ),
-        ({"of": None}, "a snapshot can be exported only from a JetJob with Running status: 'transaction-v1' is new"),
+        (
+            {"of": JobState.COMPLETING},
+            "a snapshot can be exported only from a JetJob with Running status: 'transaction-v1' is Completing",
+        ),
     ],
 )
 def test_of_a_job_that_does_not_run_nothing_is_exported(given, message):
     decision = decide_snapshot(seen(**given))
     assert (decision.export, decision.status.state, decision.status.message) == (False, "Failed", message)
+
+
+@pytest.mark.parametrize(
+    ("given", "more", "message"),
+    [
+        ({"there": False}, {"age": 119.0}, "JetJob 'transaction-v1' not found"),
+        ({"of": None}, {}, "'transaction-v1' is not submitted yet: its state is exported once it runs"),
+        (
+            {"of": None},
+            {"job_phase": JobPhase.FAILED},
+            "'transaction-v1' is not submitted yet: its state is exported once it runs",
+        ),
+        ({"of": JobState.STARTING}, {}, "'transaction-v1' is Starting: its state is exported once it runs"),
+        ({"of": JobState.NOT_RUNNING}, {}, "'transaction-v1' is NotRunning: its state is exported once it runs"),
+    ],
+)
+def test_what_will_be_right_by_itself_is_waited_for(given, more, message):
+    """Resources are applied together, and a job starts anew after a fault of its control plane."""
+    waiting = dataclasses.replace(seen(**given), **more)
+    decision = decide_snapshot(waiting)
+    assert (decision.export, decision.status.state, decision.status.message) == (False, "Waiting", message)
+    resource = waiting.resource.model_copy(update={"status": decision.status})
+    runs = dataclasses.replace(waiting, resource=resource, job_there=True, actual=JobState.RUNNING)
+    assert decide_snapshot(runs).export
+
+
+def test_a_job_that_has_ended_and_is_forgotten_is_waited_for_by_nobody():
+    decision = decide_snapshot(dataclasses.replace(seen(of=None), job_phase=JobPhase.COMPLETED))
+    assert (decision.status.state, decision.status.message) == (
+        "Failed",
+        "a snapshot can be exported only from a JetJob with Running status: 'transaction-v1' is Completed",
+    )
 
 
 def test_an_export_that_was_done_while_nobody_looked_is_not_done_again():

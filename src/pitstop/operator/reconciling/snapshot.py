@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections.abc import Callable
 from datetime import datetime
 
@@ -21,7 +22,7 @@ from pitstop.operator.reconciling.surroundings import (
     is_leaving,
     uid_of,
 )
-from pitstop.operator.resources import JetJobSnapshot, JetJobSnapshotStatus, SnapshotState
+from pitstop.operator.resources import JetJob, JetJobSnapshot, JetJobSnapshotStatus, SnapshotState
 from pitstop.operator.snapshots import Namesake, SeenSnapshot, could_not_export, decide_snapshot, its_own
 from pitstop.operator.world import key_of, read, snapshot_name_of
 
@@ -58,7 +59,10 @@ def reconcile_snapshot(around: Surroundings, found: Object) -> float | None:
     _say(around, found, decision.status)
     if decision.export and connection is not None and cluster is not None and job is not None:
         return _export(around, found, resource, job, cluster, connection)
-    return None if decision.status.state in OVER else SOON_SECONDS
+    if decision.status.state in OVER:
+        return None
+    # What it waits for is told by events, but that time passes.
+    return SOON_SECONDS if decision.status.state is SnapshotState.EXPORTING else LATER_SECONDS
 
 
 def _seen(
@@ -66,7 +70,16 @@ def _seen(
 ) -> SeenSnapshot:
     metadata = found["metadata"]
     reached = not has_cluster or (connection is not None and connection.info is not None)
-    seen = SeenSnapshot(metadata["name"], metadata["generation"], resource, job is not None, reached)
+    phase = read(JetJob, job)
+    seen = SeenSnapshot(
+        metadata["name"],
+        metadata["generation"],
+        resource,
+        job is not None,
+        reached,
+        job_phase=phase.status.phase if phase is not None and phase.status is not None else None,
+        age=time.time() - _made(found),
+    )
     if job is None or connection is None or not reached:
         return seen
     identity = job_id(job["metadata"]["uid"])
@@ -78,8 +91,12 @@ def _seen(
 
 def kept_of(found: Object, resource: JetJobSnapshot, identity: str | None, connection: Connection) -> SnapshotRecord | None:
     """Return the snapshot of this resource; None if its cluster has none. An older snapshot of that name is a different one."""
-    made = datetime.fromisoformat(found["metadata"]["creationTimestamp"]).timestamp() - CLOCKS_DIFFER_SECONDS
+    made = _made(found) - CLOCKS_DIFFER_SECONDS
     return its_own(resource, snapshot_name_of(found), identity, made, connection.service.snapshots())
+
+
+def _made(found: Object) -> float:
+    return datetime.fromisoformat(found["metadata"]["creationTimestamp"]).timestamp()
 
 
 def _namesake(around: Surroundings, found: Object, resource: JetJobSnapshot, cluster: Object) -> Namesake | None:
