@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from pitstop.operator.kube.api import FIELD_MANAGER, Object
-from pitstop.operator.resources import GROUP, VERSION, Hazelcast
+from pitstop.operator.resources import CLUSTER_PATTERN, GROUP, LONGEST_CLUSTER_NAME, VERSION, Hazelcast
 
 PORT = 8701
 DATA = "/data"
@@ -46,6 +47,11 @@ class Named:
     namespace: str
     uid: str
     resource: Hazelcast
+
+    @property
+    def can_be_named(self) -> bool:
+        """True if all of its objects can have their names. Kubernetes refuses other clusters, but not while it has old rules."""
+        return len(self.name) <= LONGEST_CLUSTER_NAME and re.fullmatch(CLUSTER_PATTERN, self.name) is not None
 
     @property
     def control_plane(self) -> str:

@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pitstop.operator.resources import (
+    CLUSTER_PATTERN,
     FINISHED,
     GROUP,
+    LONGEST_CLUSTER_NAME,
     LONGEST_NAME,
     VERSION,
     Drivers,
@@ -35,6 +37,10 @@ NO_MEMBERS = "master k8s has no members that could run drivers"
 NEEDS_BASE_DIR = "losslessRestartEnabled needs spec.persistence.baseDir"
 ONE_SOURCE = "give bucketConfig or remoteURL, not both"
 
+CLUSTER_NAME = (
+    f"is no name of a cluster: its Service and pods need a letter first, then letters, digits or '-', "
+    f"{LONGEST_CLUSTER_NAME} in all at most, lower case"
+)
 NAME_TOO_LONG = f"is longer than a name may be: give spec.name, {LONGEST_NAME} characters at most"
 NAME_IS_AN_ID = "is the id of a job, or may become it, and cannot be its name: give spec.name"
 
@@ -183,6 +189,13 @@ HAZELCAST = Kind(
         Column("Message", ".status.message", wide=True),
     ),
     {
+        "": (
+            _when_made(
+                f"(self.metadata.name.matches('{CLUSTER_PATTERN}') && size(self.metadata.name) <= {LONGEST_CLUSTER_NAME})",
+                CLUSTER_NAME,
+                ".metadata.name",
+            ),
+        ),
         "spec": (
             Rule(
                 # Kubernetes tries it on the empty default, too, before that is filled.
@@ -203,7 +216,7 @@ HAZELCAST = Kind(
                 NO_MEMBERS,
                 ".spark.drivers",
             ),
-        )
+        ),
     },
     {"specReplicasPath": ".spec.clusterSize", "statusReplicasPath": ".status.members"},
 )

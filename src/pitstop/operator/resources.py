@@ -19,7 +19,13 @@ NAME_PATTERN = r"^[\p{L}\p{N}]([\p{L}\p{N}_.\- ]*[\p{L}\p{N}_\-])?$"
 """The rule of kit.ids.check_name as a pattern. Kubernetes refuses other names; a resource that has one can still be deleted."""
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME, json_schema_extra={"pattern": NAME_PATTERN})]
 """The name of a job, map or snapshot."""
-ResourceName = Annotated[str, Field(min_length=1, max_length=253)]
+OBJECT_PATTERN = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"
+ResourceName = Annotated[str, Field(min_length=1, max_length=253, json_schema_extra={"pattern": OBJECT_PATTERN})]
+"""The name of an object of Kubernetes. Of other names there is none."""
+LONGEST_CLUSTER_NAME = 38
+"""The longest name of a cluster: a pod of <name>-control-plane has the name of its revision, ten more letters, as a label."""
+CLUSTER_PATTERN = r"^[a-z]([-a-z0-9]*[a-z0-9])?$"
+"""The rule for names of Services, which is stricter than that for resources."""
 Text = Annotated[str, Field(max_length=4096)]
 Seconds = Annotated[int, Field(ge=0, json_schema_extra={"format": "int64"})]
 Count = Annotated[int, Field(ge=0, json_schema_extra={"format": "int32"})]

@@ -117,6 +117,28 @@ def test_a_name_is_admitted_if_and_only_if_the_server_takes_it(kind, name):
     assert admitted is not raises(check_name, "map", name)
 
 
+def test_a_cluster_is_admitted_only_with_a_name_that_its_services_and_pods_can_have():
+    (rule,) = version_of("Hazelcast")[1]["schema"]["openAPIV3Schema"]["x-kubernetes-validations"]
+    pattern = re.search(r"matches\('(.+?)'\)", rule["rule"])[1]
+    longest = int(re.search(r"<= (\d+)", rule["rule"])[1])
+    assert rule["rule"].startswith("oldSelf.hasValue() || (")  # those that are there can still be deleted
+
+    def admitted(name):
+        return re.search(pattern, name) is not None and len(name) <= longest
+
+    assert all(map(admitted, ("hazelcast", "a", "a1", "my-cluster", "x" * 38)))
+    assert not any(map(admitted, ("1cluster", "my.cluster", "-a", "a-", "A", "x" * 39, "")))
+    # As Kubernetes makes the label controller-revision-hash, of 63 letters at most.
+    assert len("x" * longest + "-control-plane" + "-" + "0123456789") == 63
+
+
+def test_objects_are_named_as_kubernetes_does():
+    for kind_name, field in (("JetJob", "hazelcastResourceName"), ("Hazelcast", "licenseKeySecretName")):
+        pattern = spec_of(kind_name)["properties"][field]["pattern"]
+        assert all(re.search(pattern, name) for name in ("a", "1a", "my.secret-2"))
+        assert not any(re.search(pattern, name) for name in ("../../x/secrets/y", "a/b", "A", "-a", "a.", ""))
+
+
 def raises(ask, *arguments):
     try:
         ask(*arguments)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import socket
 import threading
 from collections.abc import Iterator, Sequence
@@ -27,6 +28,7 @@ FIELD_MANAGER = "pitstop-operator"
 ApiFault = httpx2.HTTPError
 """The API server cannot be reached, or refuses. A refusal may not last, so every fault is worth another try."""
 NOT_FOUND, CONFLICT, GONE = 404, 409, 410
+_NO_NAME = re.compile(r"[^a-z0-9.-]|^\.+$|^$")
 _PAGE = 500
 _SECONDS = 15.0
 _WATCH_SECONDS = 1800
@@ -119,6 +121,8 @@ class Api:
 
     def get(self, kind: Kind, namespace: str, name: str) -> Object | None:
         """Return the object as it is now; None if there is none."""
+        if _NO_NAME.search(name):
+            return None  # in a URL it would lead elsewhere
         try:
             return dict(self._client.get(kind.resource, name, namespace=namespace))
         except ApiError as error:

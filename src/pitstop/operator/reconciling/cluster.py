@@ -12,6 +12,7 @@ from pitstop.operator.children import children, token_secret
 from pitstop.operator.cluster_names import PORT, TOKEN_KEY, Named
 from pitstop.operator.clusters import SeenCluster, decide_cluster
 from pitstop.operator.connections import Address, Connection
+from pitstop.operator.crds import CLUSTER_NAME
 from pitstop.operator.kube.api import ApiFault, Kind, Object, code_of
 from pitstop.operator.reconciling.surroundings import SOON_SECONDS, Surroundings, is_leaving
 from pitstop.operator.resources import ClusterPhase, Hazelcast
@@ -76,6 +77,8 @@ def _phase(cluster: Named) -> ClusterPhase | None:
 
 def _bring_about(around: Surroundings, cluster: Named) -> tuple[Connection | None, str | None]:
     """Make all parts as they should be. Return (the connection to the server, once it has an address; the first refusal)."""
+    if not cluster.can_be_named:
+        return None, f"metadata.name {CLUSTER_NAME}: make it anew with another name"
     try:
         token = _token(around, cluster)
     except RefusedError as error:

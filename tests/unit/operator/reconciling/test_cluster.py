@@ -37,3 +37,14 @@ def test_what_is_changed_or_removed_is_as_before_and_nothing_else_is_touched(lab
     lab.api.delete(kinds.NETWORK_POLICY, "here")
     lab.api.tell(kinds.NETWORK_POLICY, "DELETED", {"metadata": {"name": "here", "namespace": "lab"}})
     assert look(lab) == [("APPLY", "NetworkPolicy", "here")]
+
+
+@pytest.mark.parametrize("name", ["1cluster", "my.cluster", "x" * 39])
+def test_of_a_cluster_that_cannot_be_named_nothing_is_made(lab, name):
+    """It is older than the rule that refuses it."""
+    lab.cluster(name, None)
+    reconcile_cluster(lab.around, lab.api.objects[kinds.HAZELCAST, name])
+    assert lab.written() == [("STATUS", "Hazelcast", name)]
+    status = lab.api.status(kinds.HAZELCAST, name)
+    assert status["phase"] == "Failed"
+    assert status["message"].startswith("metadata.name is no name of a cluster")
