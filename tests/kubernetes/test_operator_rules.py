@@ -62,6 +62,7 @@ def test_a_job_says_what_stands_in_its_way(kubectl, there, asked, text):
     kubectl.until(lambda: time.time() > made + 1, SECONDS, "the next second")  # the age of a resource is in whole ones
     kubectl.apply(asked)
     until_says(kubectl, "jetjob", "j", "failureText", text)
+    kubectl("wait", "--for=condition=Degraded", "jetjob/j", f"--timeout={SECONDS}s")
     status = kubectl.get("jetjob", "j")["status"]
     assert status["phase"] == "Failed"
     assert status["observedGeneration"] == 1
@@ -69,6 +70,7 @@ def test_a_job_says_what_stands_in_its_way(kubectl, there, asked, text):
         "Ready": "False",
         "Progressing": "False",
         "Degraded": "True",
+        "Stalled": "False",
     }
     assert text in kubectl("describe", "jetjob", "j")
 

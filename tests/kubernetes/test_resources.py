@@ -123,6 +123,16 @@ def test_a_job_that_does_not_run_can_only_be_told_to_run(kubectl):
     say(kubectl, "jj", "transaction-v1", phase="Suspended")
     assert "can be set only for JetJob with Running status" in refusal(kubectl, job(state="Restarted"))
     kubectl.apply(job(state="Running"))
+    say(kubectl, "jj", "transaction-v1", phase="Suspended")
+    kubectl.apply(job(state="Canceled"))
+
+
+def test_the_place_of_code_is_replaced_and_put_back_but_not_removed(kubectl):
+    bucket, url = {"bucketConfig": {"bucketURI": "s3://b"}}, {"remoteURL": "http://127.0.0.1/jobs.zip"}
+    kubectl.apply(job(**bucket))
+    assert "can be changed, or replaced by remoteURL, and not be removed" in refusal(kubectl, job())
+    kubectl.apply(job(**url))
+    kubectl.apply(job(**bucket))
 
 
 @pytest.mark.parametrize("phase", ["ExecutionFailed", "Completed", "Completing"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pitstop.operator.cluster_names import Named
+from pitstop.operator.cluster_names import MEMBER, Named, labels
 from pitstop.operator.resources import ClusterMembers, ClusterPhase, HazelcastStatus
 
 
@@ -38,6 +38,7 @@ def decide_cluster(seen: SeenCluster) -> HazelcastStatus:
         phase=phase,
         hazelcast_cluster_status=ClusterMembers(ready_members=f"{seen.members}/{wanted}"),
         members=seen.members,
+        selector=",".join(f"{key}={value}" for key, value in labels(seen.cluster, MEMBER).items()),
         message=message,
     )
 

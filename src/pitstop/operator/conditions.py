@@ -1,4 +1,4 @@
-"""The conditions of a status: Ready, Progressing and Degraded, each with the time of its last change."""
+"""The conditions of a status: Ready, Progressing, Degraded and Stalled, each with the time of its last change."""
 
 from __future__ import annotations
 
@@ -20,39 +20,59 @@ class Outlook:
     """True while the resource is being brought about."""
     degraded: bool
     """True if something is wrong and needs attention."""
+    stalled: bool = False
+    """True if it stays so: nothing is tried again before somebody changes the resource. Tools that wait then give up."""
 
 
-GOOD, COMING, BAD, OVER = (
+GOOD, COMING, BAD, LOST, OVER, ENDED = (
     Outlook(True, False, False),
     Outlook(False, True, False),
     Outlook(False, False, True),
+    Outlook(False, False, True, True),
     Outlook(False, False, False),
+    Outlook(False, False, False, True),
 )
+"""ENDED: by somebody's wish, but not by that of the resource."""
 
-OUTLOOKS: dict[Enum, Outlook] = {
-    ClusterPhase.PENDING: COMING,
-    ClusterPhase.RUNNING: GOOD,
-    ClusterPhase.FAILED: BAD,
-    ClusterPhase.TERMINATING: OVER,
-    MapState.SUCCESS: GOOD,
-    MapState.FAILED: BAD,
-    MapState.PENDING: COMING,
-    MapState.PERSISTING: COMING,
-    MapState.TERMINATING: OVER,
-    JobPhase.FAILED: BAD,
-    JobPhase.NOT_RUNNING: COMING,
-    JobPhase.STARTING: COMING,
-    JobPhase.RUNNING: GOOD,
-    JobPhase.SUSPENDED: OVER,
-    JobPhase.SUSPENDED_EXPORTING_SNAPSHOT: COMING,
-    JobPhase.COMPLETING: COMING,
-    JobPhase.EXECUTION_FAILED: BAD,
-    JobPhase.COMPLETED: OVER,
-    SnapshotState.WAITING: COMING,
-    SnapshotState.EXPORTING: COMING,
-    SnapshotState.EXPORTED: GOOD,
-    SnapshotState.FAILED: BAD,
+CONDITIONS = ("Ready", "Progressing", "Degraded", "Stalled")
+OUTLOOKS: dict[type[Enum], dict[Enum, Outlook]] = {
+    ClusterPhase: {
+        ClusterPhase.PENDING: COMING,
+        ClusterPhase.RUNNING: GOOD,
+        ClusterPhase.FAILED: BAD,
+        ClusterPhase.TERMINATING: OVER,
+    },
+    MapState: {
+        MapState.SUCCESS: GOOD,
+        MapState.FAILED: LOST,
+        MapState.PENDING: COMING,
+        MapState.PERSISTING: COMING,
+        MapState.TERMINATING: OVER,
+    },
+    JobPhase: {
+        JobPhase.FAILED: BAD,
+        JobPhase.NOT_RUNNING: COMING,
+        JobPhase.STARTING: COMING,
+        JobPhase.RUNNING: GOOD,
+        JobPhase.SUSPENDED: COMING,
+        JobPhase.SUSPENDED_EXPORTING_SNAPSHOT: COMING,
+        JobPhase.COMPLETING: COMING,
+        JobPhase.EXECUTION_FAILED: LOST,
+        JobPhase.COMPLETED: GOOD,
+    },
+    SnapshotState: {
+        SnapshotState.WAITING: COMING,
+        SnapshotState.EXPORTING: COMING,
+        SnapshotState.EXPORTED: GOOD,
+        SnapshotState.FAILED: LOST,
+    },
 }
+"""The outlook of each phase, by its kind: phases of several kinds have the same word, and are then equal."""
+
+
+def usual_outlook(phase: ClusterPhase | MapState | JobPhase | SnapshotState) -> Outlook:
+    """Return the meaning of a phase, if nothing else is known."""
+    return OUTLOOKS[type(phase)][phase]
 
 
 def conditions_of(
@@ -61,11 +81,15 @@ def conditions_of(
     before: Iterable[Condition],
     generation: int,
     now: datetime,
+    outlook: Outlook | None = None,
 ) -> list[Condition]:
-    """Return the three conditions. Each keeps its time as long as its status stays. ``now`` is in whole seconds."""
-    outlook, since = OUTLOOKS[phase], {each.type: each for each in before}
+    """Return the conditions. ``outlook`` is that of the phase if it is left out.
+
+    Each keeps its time as long as its status stays. ``now`` is in whole seconds.
+    """
+    meant, since = outlook or usual_outlook(phase), {each.type: each for each in before}
     found = []
-    for name, holds in (("Ready", outlook.ready), ("Progressing", outlook.progressing), ("Degraded", outlook.degraded)):
+    for name, holds in zip(CONDITIONS, (meant.ready, meant.progressing, meant.degraded, meant.stalled), strict=True):
         status = ConditionStatus.TRUE if holds else ConditionStatus.FALSE
         known = since.get(name)
         found.append(

@@ -35,6 +35,7 @@ ONLY_WHILE_RUNNING = "can be set only for JetJob with Running status"
 NEEDS_ACCOUNT = "master k8s needs serviceAccountName"
 NO_MEMBERS = "master k8s has no members that could run drivers"
 NEEDS_BASE_DIR = "losslessRestartEnabled needs spec.persistence.baseDir"
+CODE_NEEDED = "can be changed, or replaced by remoteURL, and not be removed"
 ONE_SOURCE = "give bucketConfig or remoteURL, not both"
 
 CLUSTER_NAME = (
@@ -218,7 +219,11 @@ HAZELCAST = Kind(
             ),
         ),
     },
-    {"specReplicasPath": ".spec.clusterSize", "statusReplicasPath": ".status.members"},
+    {
+        "specReplicasPath": ".spec.clusterSize",
+        "statusReplicasPath": ".status.members",
+        "labelSelectorPath": ".status.selector",
+    },
 )
 MAP = Kind(
     "Map",
@@ -265,7 +270,8 @@ JET_JOB = Kind(
             _when_made(f"!has(self.spec.name) || {_NO_ID.format('self.spec.name')}", NAME_IS_AN_ID, ".spec.name"),
             Rule(f"{_SAME_STATE} || !({_PHASE} in {_words(*FINISHED)})", JOB_FINISHED, ".spec.state", forbidden=True),
             Rule(
-                f"{_SAME_STATE} || self.spec.state == '{_RUNNING}' || {_PHASE} in {_words(JobPhase.RUNNING, *FINISHED)}",
+                f"{_SAME_STATE} || self.spec.state == '{_RUNNING}' || {_PHASE} in {_words(JobPhase.RUNNING, *FINISHED)}"
+                f" || (self.spec.state == '{JobStateWanted.CANCELED}' && {_PHASE} == '{JobPhase.SUSPENDED}')",
                 ONLY_WHILE_RUNNING,
                 ".spec.state",
                 forbidden=True,
@@ -273,7 +279,19 @@ JET_JOB = Kind(
         ),
         "spec": (
             *(unchanged(name) for name in _FIXED_OF_A_JOB),
-            Rule("!has(self.bucketConfig) || has(oldSelf.bucketConfig)", UNCHANGED, ".bucketConfig", forbidden=True),
+            Rule(
+                "!has(self.bucketConfig) || has(oldSelf.bucketConfig) || has(oldSelf.remoteURL)",
+                UNCHANGED,
+                ".bucketConfig",
+                forbidden=True,
+            ),
+            # Once it was gone, it could not be put back.
+            Rule(
+                "has(self.bucketConfig) || !has(oldSelf.bucketConfig) || has(self.remoteURL)",
+                CODE_NEEDED,
+                ".bucketConfig",
+                forbidden=True,
+            ),
             Rule("!has(self.bucketConfig) || !has(self.remoteURL)", ONE_SOURCE, ".remoteURL"),
         ),
     },

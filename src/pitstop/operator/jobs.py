@@ -14,10 +14,12 @@ from pathlib import PurePath
 from typing import Any
 
 from pitstop.model.job import JobState
+from pitstop.operator.conditions import COMING, ENDED, GOOD, LOST, Outlook, usual_outlook
 from pitstop.operator.moments import moment
 from pitstop.operator.resources import (
     FINISHED,
     ClusterPhase,
+    ConditionStatus,
     Hazelcast,
     JetJob,
     JetJobSnapshot,
@@ -105,6 +107,8 @@ class JobDecision:
 
     action: JobAction | None
     status: JetJobStatus
+    passes: bool = False
+    """True if the job cannot be submitted yet, for a reason that is about to pass by itself."""
 
 
 def job_id(uid: str) -> str:
@@ -143,7 +147,7 @@ def _without_job(seen: SeenJob) -> JobDecision:
         return JobDecision(None, known)
     obstacle = _obstacle(seen)
     if obstacle is not None:
-        return JobDecision(None, _waiting(seen, JobPhase.FAILED, obstacle))
+        return JobDecision(None, _waiting(seen, JobPhase.FAILED, obstacle), _passes(seen))
     # The id is written before the job is submitted: without an id there is no job.
     identity = number_of(job_id(seen.uid))
     return JobDecision(JobAction.SUBMIT, _waiting(seen, JobPhase.NOT_RUNNING, None).model_copy(update={"id": identity}))
@@ -181,6 +185,46 @@ def _obstacle(seen: SeenJob) -> str | None:
     answers = cluster.status is not None and cluster.status.phase is ClusterPhase.RUNNING
     obstacle = _cluster_obstacle(seen, answers)
     return obstacle or _snapshot_obstacle(seen)
+
+
+def _passes(seen: SeenJob) -> bool:
+    """True if the cluster is being made, or the snapshot exported: they may have been applied together with the job."""
+    if seen.cluster is None or seen.older_namesake is not None or not seen.cluster.spec.jet.enabled:
+        return False
+    if seen.cluster.status is None or seen.cluster.status.phase in (None, ClusterPhase.PENDING):
+        return _obstacle(seen) == _cluster_obstacle(seen, answers=False)
+    if seen.snapshot is None:
+        return False
+    state = seen.snapshot.status.state if seen.snapshot.status is not None else None
+    return state in (None, SnapshotState.WAITING, SnapshotState.EXPORTING)
+
+
+def outlook_of(seen: SeenJob, decision: JobDecision, cancelled_as_planned: bool) -> Outlook:
+    """Return the meaning of a job's status for whoever waits for the job to be as its spec says.
+
+    ``cancelled_as_planned``: a JetJobSnapshot with cancelJob has ended it. A job that has ended as its spec says stays ready,
+    also when nobody knows any more how it has ended.
+    """
+    status, wanted, actual = decision.status, seen.resource.spec.state, seen.actual
+    assert status.phase is not None
+    if status.phase is JobPhase.FAILED and decision.passes:
+        return COMING
+    if status.phase is JobPhase.RUNNING:
+        on_its_way = wanted in (JobStateWanted.SUSPENDED, JobStateWanted.CANCELED) or is_owed(seen)
+        return COMING if on_its_way else GOOD
+    if status.phase is JobPhase.SUSPENDED:
+        if status.suspension_cause != BY_USER:
+            return LOST
+        return GOOD if wanted is JobStateWanted.SUSPENDED else COMING
+    if status.phase is JobPhase.EXECUTION_FAILED:
+        before = {each.type: each for each in status.conditions if each.reason == status.phase.value}
+        ready = before["Ready"].status is ConditionStatus.TRUE if "Ready" in before else False
+        if ready or (
+            actual is not None and actual.user_cancelled and (cancelled_as_planned or wanted is JobStateWanted.CANCELED)
+        ):
+            return GOOD
+        return ENDED if actual is not None and actual.user_cancelled else LOST
+    return usual_outlook(status.phase)
 
 
 def _cluster_obstacle(seen: SeenJob, answers: bool) -> str | None:

@@ -47,9 +47,9 @@ class ConditionStatus(StrEnum):
 
 
 class Condition(Part):
-    """One thing that is so or is not: Ready, Progressing or Degraded."""
+    """One thing that is so or is not: Ready, Progressing, Degraded or Stalled."""
 
-    type: Annotated[str, Field(max_length=316, description="Ready, Progressing or Degraded")]
+    type: Annotated[str, Field(max_length=316, description="Ready, Progressing, Degraded or Stalled")]
     status: Annotated[ConditionStatus, Field(description="Whether it is so")]
     reason: Annotated[str, Field(max_length=1024, description="Why, in one word")]
     message: Annotated[str, Field(max_length=32768, description="Why, in a sentence")] = ""
@@ -66,7 +66,7 @@ class Status(Part):
     conditions: Annotated[
         list[Condition],
         Field(
-            description="Ready, Progressing, Degraded",
+            description="Ready, Progressing, Degraded, Stalled",
             json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
         ),
     ] = []
@@ -185,6 +185,7 @@ class HazelcastStatus(Status):
     phase: Annotated[ClusterPhase | None, Field(description="How it is")] = None
     hazelcast_cluster_status: Annotated[ClusterMembers | None, Field(description="The members that there are")] = None
     members: Annotated[int | None, Field(description="How many there are, for kubectl scale")] = None
+    selector: Annotated[str | None, Field(description="The labels of their pods, for a HorizontalPodAutoscaler")] = None
     message: Annotated[str | None, Field(description="What is wrong, and what to do")] = None
 
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import structlog
 
 from pitstop.operator import kinds
-from pitstop.operator.conditions import OUTLOOKS, conditions_of
+from pitstop.operator.conditions import Outlook, conditions_of, usual_outlook
 from pitstop.operator.kube.api import FIELD_MANAGER, Api, ApiFault, Kind, Object
 from pitstop.operator.resources import GROUP, ClusterPhase, JobPhase, MapState, SnapshotState, Status
 
@@ -29,11 +29,13 @@ class Writer:
         self._api, self._now = api, now
         self._reporter = socket.gethostname()
 
-    def status(self, kind: Kind, found: Object, status: Status, phase: Phase, message: str | None) -> Object:
+    def status(
+        self, kind: Kind, found: Object, status: Status, phase: Phase, message: str | None, outlook: Outlook | None = None
+    ) -> Object:
         """Write the status of a resource if it differs, with an event if its phase is new. Return the resource as it then is."""
         now = self._now().replace(microsecond=0)
         generation = found["metadata"]["generation"]
-        conditions = conditions_of(phase, message, status.conditions, generation, now)
+        conditions = conditions_of(phase, message, status.conditions, generation, now, outlook)
         said = status.model_copy(update={"conditions": conditions}).model_dump(mode="json", by_alias=True, exclude_none=True)
         before = found.get("status", {})
         if said == before:
@@ -42,7 +44,7 @@ class Writer:
         if _phase_in(before) != phase.value:
             log.info("status", kind=kind.name, name=found["metadata"]["name"], phase=phase.value, message=message)
             note = message or f"{found['metadata']['name']} is {phase.value}"
-            self.event(kind, found, phase.value, note, OUTLOOKS[phase].degraded)
+            self.event(kind, found, phase.value, note, (outlook or usual_outlook(phase)).degraded)
         return found | {"status": said}
 
     def is_held(self, found: Object, owner: Object | None, finalizer: bool) -> bool:

@@ -53,7 +53,8 @@ def load_entry(
         module = _load_from_archive(artifact, module_name, importable or artifact)
     else:
         raise ArtifactError(f"{artifact.name} is no .py, .zip, .whl or .sql file.")
-    return _pick(module, artifact, function or None)
+    named = entry if module_name not in ("", artifact.stem) and artifact.suffix == ".py" else function
+    return _pick(module, artifact, function or None, named)
 
 
 def importable_copy(artifact: Path, scratch: Path) -> Path:
@@ -176,12 +177,12 @@ def _run(load: Any, artifact: Path) -> ModuleType:
     return module
 
 
-def _pick(module: ModuleType, artifact: Path, function: str | None) -> JobDefinition[...]:
+def _pick(module: ModuleType, artifact: Path, function: str | None, named: str | None) -> JobDefinition[...]:
     jobs = {name: value for name, value in vars(module).items() if isinstance(value, JobDefinition)}
     if function is not None:
         if function not in jobs:
             found = f"It has: {', '.join(sorted(jobs))}." if jobs else "It has no function marked with @ps.job."
-            raise ArtifactError(f"{artifact.name} has no job '{function}'. {found}")
+            raise ArtifactError(f"{artifact.name} has no job '{named}'. {found}")
         return jobs[function]
     if not jobs:
         raise ArtifactError(f"{artifact.name} has no job: mark its function with @ps.job.")

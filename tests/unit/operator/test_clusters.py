@@ -1,8 +1,11 @@
 import pytest
 
-from pitstop.operator.cluster_names import Named
+from pitstop.operator import kinds
+from pitstop.operator.children import children
+from pitstop.operator.cluster_names import Image, Named
 from pitstop.operator.clusters import SeenCluster, decide_cluster
 from pitstop.operator.resources import Hazelcast
+from tests.unit.operator.test_children import named
 
 
 def seen(**more):
@@ -32,3 +35,14 @@ def test_what_is_missing_is_named():
     assert decide_cluster(seen(missing_secret="licence")).message == (
         "Secret 'licence' not found: create it, and the cluster starts"
     )
+
+
+def test_the_pods_that_a_horizontal_pod_autoscaler_counts_are_the_members():
+    cluster = named()
+    (labels,) = [
+        each["spec"]["template"]["metadata"]["labels"]
+        for kind, each in children(cluster, Image(), "mark")
+        if kind is kinds.STATEFUL_SET and each["metadata"]["name"] == cluster.name
+    ]
+    selector = decide_cluster(SeenCluster(cluster, 1)).selector
+    assert dict(pair.split("=") for pair in selector.split(",")) == labels

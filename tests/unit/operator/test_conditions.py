@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from pitstop.operator.conditions import OUTLOOKS, conditions_of
+from pitstop.operator.conditions import GOOD, OUTLOOKS, conditions_of
 from pitstop.operator.resources import ClusterPhase, JobPhase, MapState, SnapshotState
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
@@ -14,15 +14,22 @@ def said(conditions):
 
 
 def test_every_phase_has_an_outlook():
-    assert set(OUTLOOKS) == {*ClusterPhase, *JobPhase, *MapState, *SnapshotState}
+    for phases in (ClusterPhase, JobPhase, MapState, SnapshotState):
+        assert set(OUTLOOKS[phases]) == set(phases)
+
+
+def test_phases_that_are_called_alike_may_mean_different_things():
+    """A job that cannot be submitted is tried again, a snapshot that has failed is not."""
+    stalled = [said(conditions_of(phase, None, [], 1, NOW))["Stalled"] for phase in (JobPhase.FAILED, SnapshotState.FAILED)]
+    assert stalled == ["False", "True"]
 
 
 @pytest.mark.parametrize(
     ("phase", "expected"),
     [
-        (JobPhase.RUNNING, {"Ready": "True", "Progressing": "False", "Degraded": "False"}),
-        (JobPhase.STARTING, {"Ready": "False", "Progressing": "True", "Degraded": "False"}),
-        (JobPhase.EXECUTION_FAILED, {"Ready": "False", "Progressing": "False", "Degraded": "True"}),
+        (JobPhase.RUNNING, {"Ready": "True", "Progressing": "False", "Degraded": "False", "Stalled": "False"}),
+        (JobPhase.STARTING, {"Ready": "False", "Progressing": "True", "Degraded": "False", "Stalled": "False"}),
+        (JobPhase.EXECUTION_FAILED, {"Ready": "False", "Progressing": "False", "Degraded": "True", "Stalled": "True"}),
     ],
 )
 def test_conditions_say_what_a_phase_means(phase, expected):
@@ -35,3 +42,8 @@ def test_a_condition_keeps_the_time_since_when_it_is_so():
     assert then["Ready"].last_transition_time == then["Progressing"].last_transition_time == LATER
     assert then["Degraded"].last_transition_time == NOW
     assert (then["Ready"].reason, then["Ready"].message, then["Ready"].observed_generation) == ("Running", "up", 2)
+
+
+def test_a_resource_may_mean_something_else_by_its_phase():
+    """Such as a job that was cancelled because its spec says so."""
+    assert said(conditions_of(JobPhase.EXECUTION_FAILED, None, [], 1, NOW, GOOD))["Ready"] == "True"

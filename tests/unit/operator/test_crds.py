@@ -149,7 +149,24 @@ def raises(ask, *arguments):
 
 def test_whoever_is_scaled_by_kubectl_says_how_many_there_are():
     _, version = version_of("Hazelcast")
-    assert version["subresources"]["scale"] == {"specReplicasPath": ".spec.clusterSize", "statusReplicasPath": ".status.members"}
+    assert version["subresources"]["scale"] == {
+        "specReplicasPath": ".spec.clusterSize",
+        "statusReplicasPath": ".status.members",
+        "labelSelectorPath": ".status.selector",
+    }
+    assert "selector" in version["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"]
+
+
+def test_a_suspended_job_may_be_cancelled_and_code_is_replaced_but_not_removed():
+    """That Kubernetes does so is shown in tests/kubernetes/test_resources.py."""
+    schema = version_of("JetJob")[1]["schema"]["openAPIV3Schema"]
+    states = [rule["rule"] for rule in schema["x-kubernetes-validations"] if rule.get("fieldPath") == ".spec.state"]
+    assert any("self.spec.state == 'Canceled' && " in rule and "== 'Suspended'" in rule for rule in states)
+    places = [each for each in spec_of("JetJob")["x-kubernetes-validations"] if each["fieldPath"] == ".bucketConfig"]
+    assert [each["message"] for each in places] == [
+        "field cannot be updated",
+        "can be changed, or replaced by remoteURL, and not be removed",
+    ]
 
 
 def test_a_part_that_may_be_null_or_left_out_has_its_own_type_alone():

@@ -9,6 +9,7 @@ import pytest
 from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import JobSource, JobState, Progress
+from pitstop.operator.conditions import BAD, COMING, ENDED, GOOD, LOST
 from pitstop.operator.jobs import (
     AWAY_SECONDS,
     JobAction,
@@ -20,6 +21,7 @@ from pitstop.operator.jobs import (
     job_id,
     number_of,
     options_of,
+    outlook_of,
     source_of,
 )
 from pitstop.operator.resources import Hazelcast, JetJob, JetJobSnapshot
@@ -275,3 +277,65 @@ def test_the_id_of_a_job_follows_from_its_resource_and_fits_an_int64():
     assert job_id(UID) == job_id(UID)
     assert all(0 <= number_of(identity) < 2**63 for identity in ids)
     assert number_of("0a4a-b3f1-0000-0001") == 0x0A4AB3F100000001
+
+
+BY_A_USER = {"completion_time": 1691586471.2, "user_cancelled": True, "failure": "Cancelled by a user"}
+
+
+def outlook(resource, state=None, planned=False, generation=1, **more):
+    about = seen(resource, generation, actual=actual(state, **more)) if state is not None else seen(resource, generation, **more)
+    return outlook_of(about, decide_job(about), planned)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "state", "facts", "planned", "expected"),
+    [
+        ("Running", JobState.RUNNING, {}, False, GOOD),
+        ("Running", JobState.STARTING, {}, False, COMING),
+        ("Suspended", JobState.RUNNING, {}, False, COMING),
+        ("Suspended", JobState.SUSPENDED, {"suspension_cause": "Requested by user"}, False, GOOD),
+        ("Running", JobState.SUSPENDED, {"suspension_cause": "Requested by user"}, False, COMING),
+        ("Running", JobState.SUSPENDED, {"suspension_cause": "Execution failure: x"}, False, LOST),
+        ("Running", JobState.COMPLETED, {}, False, GOOD),
+        ("Canceled", JobState.FAILED, BY_A_USER, False, GOOD),
+        ("Running", JobState.FAILED, BY_A_USER, True, GOOD),  # by a JetJobSnapshot with cancelJob
+        ("Running", JobState.FAILED, BY_A_USER, False, ENDED),  # by the command line
+        ("Running", JobState.FAILED, {"failure": "division by zero"}, False, LOST),
+        ("Canceled", JobState.FAILED, {"failure": "division by zero"}, False, LOST),
+    ],
+)
+def test_whoever_waits_for_a_job_is_told_whether_it_is_as_its_spec_says(wanted, state, facts, planned, expected):
+    assert outlook(jet_job(state=wanted), state, planned, **facts) is expected
+
+
+def test_a_job_that_ended_as_planned_stays_so_though_its_snapshot_is_deleted():
+    ready = {
+        "type": "Ready",
+        "status": "True",
+        "reason": "ExecutionFailed",
+        "lastTransitionTime": "2023-08-09T13:07:51Z",
+    }
+    before = {"phase": "ExecutionFailed", "observedGeneration": 1, "conditions": [ready]}
+    assert outlook(jet_job(before), JobState.FAILED, planned=False, **BY_A_USER) is GOOD
+    assert outlook(jet_job(before | {"phase": "Running", "conditions": [ready | {"reason": "Running"}]}), JobState.FAILED) is LOST
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({"cluster": cluster({"resourceUploadEnabled": True}, "Pending")}, COMING),
+        ({"cluster": cluster({"resourceUploadEnabled": True}, "Failed")}, BAD),
+        ({"cluster": cluster({"enabled": False}, "Pending")}, BAD),
+        ({"cluster": cluster({}, "Pending")}, BAD),
+        ({"cluster": None}, BAD),
+        ({"resource": FROM, "snapshot": snapshot("Waiting")}, COMING),
+        ({"resource": FROM, "snapshot": snapshot(None)}, COMING),
+        ({"resource": FROM, "snapshot": snapshot("Failed")}, BAD),
+        ({"resource": FROM}, BAD),
+    ],
+)
+def test_what_passes_by_itself_is_progress_and_what_does_not_is_degraded(more, expected):
+    about = seen(**more)
+    decision = decide_job(about)
+    assert decision.status.phase == "Failed"
+    assert outlook_of(about, decision, False) is expected

@@ -42,6 +42,7 @@ def test_the_only_job_of_a_file_needs_no_entry(artifact):
     [
         ("x = 1\n", None, r"^made_job\.py has no job: mark its function with @ps\.job\.$"),
         (JOB.format(name="a"), "made_job:b", r"^made_job\.py has no job 'b'\. It has: a\.$"),
+        (JOB.format(name="a"), "nosuch:b", r"^made_job\.py has no job 'nosuch:b'\. It has: a\.$"),
         (JOB.format(name="a") + JOB.format(name="b"), None, r"has several jobs \(a, b\): name one as entry \(-c\)\.$"),
         ("def broken(:\n", None, r"^made_job\.py is not valid Python: invalid syntax \(line 1\)\.$"),
         (

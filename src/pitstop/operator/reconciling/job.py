@@ -6,12 +6,14 @@ import dataclasses
 
 from pitstop.errors import PitstopError, StoreError, UnreachableError
 from pitstop.operator import kinds
+from pitstop.operator.conditions import Outlook
 from pitstop.operator.connections import Connection
 from pitstop.operator.jobs import (
     AWAY_SECONDS,
     CODE_STAYS,
     SECRET_MISSING,
     JobAction,
+    JobDecision,
     SeenJob,
     decide_away,
     decide_job,
@@ -20,9 +22,10 @@ from pitstop.operator.jobs import (
     is_owed,
     job_id,
     observed,
+    outlook_of,
 )
 from pitstop.operator.kube.api import Object
-from pitstop.operator.reconciling.snapshot import home_of, kept_of
+from pitstop.operator.reconciling.snapshot import SAVING, home_of, kept_of
 from pitstop.operator.reconciling.submitting import fetched, room_for, submit
 from pitstop.operator.reconciling.surroundings import (
     LATER_SECONDS,
@@ -53,15 +56,17 @@ def reconcile_job(around: Surroundings, found: Object) -> float | None:
     around.absences.over(metadata["uid"])
     seen = _seen(around, found, resource, cluster, connection)
     decision = decide_job(seen)
+    if seen.actual is None and decision.status.phase in FINISHED:
+        return None  # its control plane has forgotten it
     if seen.actual is not None and not seen.actual.status.terminal and is_elsewhere(seen):
         around.writer.event(kinds.JET_JOB, found, "CodeStays", CODE_STAYS, warning=True)
-    status, again = decision.status, None
-    if decision.action is not None and connection is not None:
+    status, again, action = decision.status, None, decision.action
+    if action is not None and connection is not None:
         if wait := around.retries.seconds_left(seen.uid, seen.generation):
             return wait
         refused = around.retries.was_refused(seen.uid, seen.generation)
         try:
-            if decision.action is JobAction.SUBMIT:
+            if action is JobAction.SUBMIT:
                 if not refused:
                     found = _say(around, found, status)
                 code = fetched(around, found, seen)
@@ -74,26 +79,26 @@ def reconcile_job(around: Surroundings, found: Object) -> float | None:
                         with_id = failed(seen, _reason(resource)).model_copy(update={"id": status.id})
                         found = _say(around, found, with_id)
                     submit(around, found, seen, code, connection)
-            elif decision.action is JobAction.RESTART and _is_behind(around, found):
+            elif action is JobAction.RESTART and _is_behind(around, found):
                 return SOON_SECONDS
             else:
-                _act(seen, decision.action, connection)
-            status = _after(seen, connection)
+                _act(seen, action, connection)
+            seen, decision = _after(seen, connection)
+            status = decision.status
             around.retries.forget(seen.uid)
         except (UnreachableError, StoreError):
             raise
         except PitstopError as error:
-            if decision.action is JobAction.SUBMIT:
+            if action is JobAction.SUBMIT:
                 status = failed(seen, error.message)
             else:
-                around.writer.event(
-                    kinds.JET_JOB, found, f"{decision.action.value.capitalize()}Refused", error.message, warning=True
-                )
+                around.writer.event(kinds.JET_JOB, found, f"{action.value.capitalize()}Refused", error.message, warning=True)
             missing = error.message == SECRET_MISSING  # asked for cheaply, and soon there
             again = around.retries.refused(seen.uid, seen.generation, later_each_time=not missing)
     elif is_owed(seen):
         again = LATER_SECONDS
-    _say(around, found, status)
+    decided = dataclasses.replace(decision, status=status)
+    _say(around, found, status, outlook_of(seen, decided, _is_ended_by_snapshot(around, seen)))
     return again
 
 
@@ -101,9 +106,10 @@ def _reason(resource: JetJob) -> str:
     return (resource.status.failure_text if resource.status is not None else None) or ""
 
 
-def _say(around: Surroundings, found: Object, status: JetJobStatus) -> Object:
+def _say(around: Surroundings, found: Object, status: JetJobStatus, outlook: Outlook | None = None) -> Object:
     assert status.phase is not None
-    return around.writer.status(kinds.JET_JOB, found, status, status.phase, status.failure_text or status.suspension_cause)
+    text = status.failure_text or status.suspension_cause
+    return around.writer.status(kinds.JET_JOB, found, status, status.phase, text, outlook)
 
 
 def _say_unseen(around: Surroundings, found: Object, resource: JetJob, cluster: Object | None) -> float | None:
@@ -189,12 +195,24 @@ def _act(seen: SeenJob, action: JobAction, connection: Connection) -> None:
         service.cancel(identity)
 
 
-def _after(seen: SeenJob, connection: Connection) -> JetJobStatus:
-    """Return the status after an action. What was asked is done: the spec of this generation is brought about once."""
+def _after(seen: SeenJob, connection: Connection) -> tuple[SeenJob, JobDecision]:
+    """Return what is seen after an action. What was asked is done: the spec of this generation is brought about once."""
     identity = job_id(seen.uid)
     connection.ask_again(identity)
-    status = decide_job(dataclasses.replace(seen, actual=connection.job(identity))).status
-    return status.model_copy(update=observed(seen))
+    decision = decide_job(dataclasses.replace(seen, actual=connection.job(identity)))
+    status = decision.status.model_copy(update=observed(seen))
+    done = dataclasses.replace(
+        seen, actual=connection.job(identity), resource=seen.resource.model_copy(update={"status": status})
+    )
+    return done, JobDecision(None, status)
+
+
+def _is_ended_by_snapshot(around: Surroundings, seen: SeenJob) -> bool:
+    for each in around.world.all(kinds.JET_JOB_SNAPSHOT, seen.namespace):
+        spec, state = each["spec"], each.get("status", {}).get("state")
+        if spec.get("jetJobResourceName") == seen.name and spec.get("cancelJob") and state in SAVING:
+            return True
+    return False
 
 
 def _let_go(around: Surroundings, found: Object, cluster: Object | None, connection: Connection | None) -> float | None:

@@ -202,3 +202,28 @@ def test_a_job_out_of_a_backup_can_be_deleted(lab, looked, cluster):
     lab.api.delete(kinds.JET_JOB, "restored")
     reconcile_job(lab.around, lab.api.objects[kinds.JET_JOB, "restored"])
     assert (kinds.JET_JOB, "restored") not in lab.api.objects
+
+
+def conditions(status):
+    return {each["type"]: each["status"] for each in status["conditions"]}
+
+
+def test_a_job_that_a_snapshot_has_ended_is_as_planned_and_stays_so(lab, looked):
+    service = Service()
+    here, connection = lab.cluster("here", service)
+    jet_job(lab, "first", "here")
+    looked("first")
+    saved(lab, here)
+    spec = {"jetJobResourceName": "first", "cancelJob": True}
+    lab.api.put(kinds.JET_JOB_SNAPSHOT, "last", spec, {"state": "Exporting"}, ownerReferences=[owned_by(here)])
+    ended = dataclasses.replace(actual(JobState.FAILED), user_cancelled=True, failure="Cancelled by a user")
+    connection.jobs[lab.identity("first")] = ended
+    status = looked("first")
+    expected = {"Ready": "True", "Progressing": "False", "Degraded": "False", "Stalled": "False"}
+    assert (status["phase"], conditions(status)) == ("ExecutionFailed", expected)
+    for gone in ("snapshot", "job"):
+        if gone == "snapshot":
+            lab.world._own[kinds.JET_JOB_SNAPSHOT]._take("DELETED", lab.api.objects[kinds.JET_JOB_SNAPSHOT, "last"])
+        else:
+            del connection.jobs[lab.identity("first")]
+        assert looked("first") == status
