@@ -77,6 +77,16 @@ def test_one_namespace_needs_no_rights_in_others(empty):
     assert not {each for each in kinds_of(rendered(empty, "--set=watchNamespace=lab")) if each.startswith("ClusterRole")}
 
 
+def test_the_chart_tells_the_operator_of_pull_secrets_and_of_a_folder_with_code(empty):
+    volume = "--set=filesFrom.persistentVolumeClaim.claimName=code"
+    (found,) = [each for each in rendered(empty, "--set=clusters.imagePullSecrets={a,b}", volume) if each["kind"] == "Deployment"]
+    pod = found["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    assert {"--image-pull-secret=a", "--image-pull-secret=b", "--files-from=/files"} <= set(container["args"])
+    assert {"name": "files", "mountPath": "/files", "readOnly": True} in container["volumeMounts"]
+    assert {"name": "files", "persistentVolumeClaim": {"claimName": "code"}} in pod["volumes"]
+
+
 def test_the_plain_manifests_are_what_the_chart_makes(empty):
     plain = Path(ROOT / "deploy" / "kubernetes" / "operator.yaml").read_text()
     made = empty.helm("template", "pitstop", str(CHART), "--namespace=pitstop", "--set=crds.install=false", "--kube-version=1.35")

@@ -19,6 +19,9 @@ def operator(
     call: Call,
     image: Annotated[str, typer.Option(help="Image of the pods of clusters")] = "pitstop:0.1.0",
     image_pull_policy: Annotated[str, typer.Option(help="Always, IfNotPresent or Never")] = "IfNotPresent",
+    image_pull_secret: Annotated[
+        list[str] | None, typer.Option(help="Secret, in the namespace of each cluster, that pulls the image; repeat for more")
+    ] = None,
     member_cores: Annotated[int, typer.Option(min=1, help="Cores that each member lends to jobs")] = 1,
     member_memory: Annotated[str, typer.Option(help="Memory of each member")] = "2Gi",
     control_plane_cores: Annotated[str, typer.Option(help="Cores that each control plane asks for")] = "1",
@@ -55,6 +58,7 @@ def operator(
             storage=storage,
             storage_class=storage_class,
             spares=spares,
+            pull_secrets=tuple(image_pull_secret or ()),
         ),
         namespace=namespace,
         lease_name=lease_name,

@@ -43,7 +43,7 @@ def _is_in(wanted: Any, there: Any, name: str, above: str) -> bool:
         )
     if isinstance(wanted, list):
         return isinstance(there, list) and _all_in(wanted, there, name)
-    return bool(wanted == there) or (above in _AMOUNTS and _amount(wanted) == _amount(there) is not None)
+    return bool(wanted == there) or (above in _AMOUNTS and amount(wanted) == amount(there) is not None)
 
 
 def _all_in(wanted: list[Any], there: list[Any], name: str) -> bool:
@@ -54,7 +54,7 @@ def _all_in(wanted: list[Any], there: list[Any], name: str) -> bool:
     return all(each[key] in known and _is_in(each, known[each[key]], name, "") for each in wanted)
 
 
-def _amount(written: Any) -> Decimal | None:
+def amount(written: Any) -> Decimal | None:
     """Return a quantity of Kubernetes, which it writes in its own way: 2048Mi becomes 2Gi. None if it is none."""
     text = str(written)
     number = text.rstrip("".join(_UNITS))

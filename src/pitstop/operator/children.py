@@ -24,6 +24,7 @@ from pitstop.operator.cluster_names import (
 )
 from pitstop.operator.kinds import CLAIM, CONFIG_MAP, DISRUPTION_BUDGET, NETWORK_POLICY, SERVICE, STATEFUL_SET
 from pitstop.operator.kube.api import Kind, Object
+from pitstop.operator.resources import ServiceType
 
 
 def children(cluster: Named, image: Image, token_mark: str) -> list[tuple[Kind, Object]]:
@@ -31,6 +32,7 @@ def children(cluster: Named, image: Image, token_mark: str) -> list[tuple[Kind, 
 
     ``token_mark`` changes with the token: Kubernetes then replaces the pods, which read the token when they start.
     """
+    image = image.of(cluster.resource.spec)
     return [
         (CLAIM, _claim(cluster, image)),
         (SERVICE, _service(cluster)),
@@ -49,8 +51,10 @@ def token_secret(cluster: Named, token: str) -> Object:
 
 
 def _claim(cluster: Named, image: Image) -> Object:
+    kept = cluster.resource.spec.persistence
+    modes = kept.pvc.access_modes if kept is not None and kept.pvc is not None else None
     spec: Object = {
-        "accessModes": ["ReadWriteMany" if cluster.resource.spec.store_secret_name else "ReadWriteOnce"],
+        "accessModes": modes or ["ReadWriteMany" if cluster.resource.spec.store_secret_name else "ReadWriteOnce"],
         "resources": {"requests": {"storage": image.storage}},
     }
     if image.storage_class is not None:
@@ -61,7 +65,9 @@ def _claim(cluster: Named, image: Image) -> Object:
 def _service(cluster: Named) -> Object:
     """Return the Service that clients of the cluster call."""
     ports = [{"name": "http", "port": PORT, "targetPort": "http"}]
-    spec = {"selector": labels(cluster, CONTROL_PLANE), "ports": ports}
+    outside = cluster.resource.spec.expose_externally
+    kind = outside.discovery_service_type if outside is not None else ServiceType.CLUSTER_IP
+    spec = {"type": kind.value, "selector": labels(cluster, CONTROL_PLANE), "ports": ports}
     return {"metadata": metadata(cluster, cluster.name), "spec": spec}
 
 

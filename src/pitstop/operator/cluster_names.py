@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from dataclasses import dataclass
 
 from pitstop.operator.kube.api import FIELD_MANAGER, Object
-from pitstop.operator.resources import CLUSTER_PATTERN, GROUP, LONGEST_CLUSTER_NAME, VERSION, Hazelcast
+from pitstop.operator.resources import (
+    CLUSTER_PATTERN,
+    GROUP,
+    LONGEST_CLUSTER_NAME,
+    USUAL_BASE_DIR,
+    VERSION,
+    Hazelcast,
+    HazelcastSpec,
+)
 
 PORT = 8701
-DATA = "/data"
+DATA = USUAL_BASE_DIR
 """The path at which the volume is mounted, unless spec.persistence.baseDir says otherwise."""
 CONTAINER = "hazelcast"
 NAME_LABEL, INSTANCE_LABEL, PART_LABEL = (f"app.kubernetes.io/{part}" for part in ("name", "instance", "component"))
@@ -37,6 +46,21 @@ class Image:
     """The storage class of the volume; None: the default one."""
     spares: int = 1
     """The number of warm processes that a control plane keeps ready for jobs."""
+    pull_secrets: tuple[str, ...] = ()
+    """The names of the Secrets with which the pods pull their image, in the namespace of the cluster."""
+
+    def of(self, spec: HazelcastSpec) -> Image:
+        """Return the image and the resources of a cluster, with what its spec has in the place of the usual."""
+        claim = spec.persistence.pvc if spec.persistence is not None else None
+        secrets = tuple(each.name for each in spec.image_pull_secrets) if spec.image_pull_secrets is not None else None
+        return dataclasses.replace(
+            self,
+            name=spec.image or self.name,
+            pull_policy=spec.image_pull_policy.value if spec.image_pull_policy is not None else self.pull_policy,
+            storage=(claim.request_storage if claim is not None else None) or self.storage,
+            storage_class=(claim.storage_class_name if claim is not None else None) or self.storage_class,
+            pull_secrets=self.pull_secrets if secrets is None else secrets,
+        )
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
@@ -34,6 +34,7 @@ GOOD, COMING, BAD, LOST, OVER, ENDED = (
 )
 """ENDED: by somebody's wish, but not by that of the resource."""
 
+IGNORED = "FieldsIgnored"
 CONDITIONS = ("Ready", "Progressing", "Degraded", "Stalled")
 OUTLOOKS: dict[type[Enum], dict[Enum, Outlook]] = {
     ClusterPhase: {
@@ -82,24 +83,32 @@ def conditions_of(
     generation: int,
     now: datetime,
     outlook: Outlook | None = None,
+    ignored: Sequence[str] = (),
 ) -> list[Condition]:
-    """Return the conditions. ``outlook`` is that of the phase if it is left out.
+    """Return the conditions. ``outlook`` is that of the phase if it is left out. ``ignored`` are the
+    fields of the spec that change nothing; if there are any, a condition names them.
 
     Each keeps its time as long as its status stays. ``now`` is in whole seconds.
     """
     meant, since = outlook or usual_outlook(phase), {each.type: each for each in before}
-    found = []
-    for name, holds in zip(CONDITIONS, (meant.ready, meant.progressing, meant.degraded, meant.stalled), strict=True):
-        status = ConditionStatus.TRUE if holds else ConditionStatus.FALSE
-        known = since.get(name)
+    found: list[Condition] = []
+
+    def add(name: str, holds: bool, reason: str, message: str) -> None:
+        status, known = ConditionStatus.TRUE if holds else ConditionStatus.FALSE, since.get(name)
+        kept = known.last_transition_time if known is not None and known.status is status else now
         found.append(
             Condition(
                 type=name,
                 status=status,
-                reason=phase.value,
-                message=message or "",
-                last_transition_time=known.last_transition_time if known is not None and known.status is status else now,
+                reason=reason,
+                message=message,
+                last_transition_time=kept,
                 observed_generation=generation,
             )
         )
+
+    for name, holds in zip(CONDITIONS, (meant.ready, meant.progressing, meant.degraded, meant.stalled), strict=True):
+        add(name, holds, phase.value, message or "")
+    if ignored:
+        add(IGNORED, True, "OfHazelcast", f"they change nothing here: {', '.join(ignored)}")
     return found

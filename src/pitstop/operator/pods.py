@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pitstop.operator import executors
+from pitstop.operator.applied import amount
 from pitstop.operator.cluster_names import (
     CONTAINER,
     CONTROL_PLANE,
@@ -18,7 +19,7 @@ from pitstop.operator.cluster_names import (
     metadata,
 )
 from pitstop.operator.kube.api import Object
-from pitstop.operator.resources import GROUP
+from pitstop.operator.resources import GROUP, ContainerResources
 
 TOKEN_MARK = f"{GROUP}/token"
 USER = 1000
@@ -53,20 +54,35 @@ def control_plane(cluster: Named, image: Image, token_mark: str) -> Object:
     if spec.executor_pods:
         container["env"] = [*container["env"], *executors.variables()]
         container["volumeMounts"] = [*container["volumeMounts"], {"name": "spark", "mountPath": executors.SETTINGS}]
-    return _stateful_set(cluster, cluster.control_plane, CONTROL_PLANE, 1, container, token_mark)
+    return _stateful_set(cluster, image, cluster.control_plane, CONTROL_PLANE, 1, container, token_mark)
 
 
 def members(cluster: Named, image: Image, token_mark: str) -> Object:
     """Return the StatefulSet of the pods that lend their processors to jobs."""
-    cores = str(image.member_cores)
+    asked = cluster.resource.spec.resources
+    cores = str(_cores(asked) or image.member_cores)
     arguments = ["member", "--name", "$(POD_NAME)", "--host", "$(POD_IP)", "--cores", cores, *_store_arguments(cluster)]
     memory = image.member_memory
     if cluster.resource.spec.drivers_on_members:
         arguments.append("--print-job-logs")
         memory = image.control_plane_memory
     container = _container(cluster, image, arguments, cores, memory)
+    if asked is not None:
+        of_part = {name: value for name, value in (("requests", asked.requests), ("limits", asked.limits)) if value}
+        container["resources"] = {
+            name: {**container["resources"].get(name, {}), **of_part.get(name, {})} for name in ("requests", "limits")
+        }
     count = 0 if cluster.resource.spec.executor_pods else cluster.resource.spec.cluster_size
-    return _stateful_set(cluster, cluster.name, MEMBER, count, container, token_mark)
+    return _stateful_set(cluster, image, cluster.name, MEMBER, count, container, token_mark)
+
+
+def _cores(asked: ContainerResources | None) -> int | None:
+    """Return the number of cores that a member lends, if its resources say how many it has: at least one."""
+    if asked is None:
+        return None
+    written = (asked.requests or {}).get("cpu") or (asked.limits or {}).get("cpu")
+    cpu = amount(written) if written is not None else None
+    return max(1, int(cpu)) if cpu is not None else None
 
 
 def spark_settings(cluster: Named, image: Image) -> Object:
@@ -79,12 +95,12 @@ def spark_settings(cluster: Named, image: Image) -> Object:
         image.pull_policy,
         spec.cluster_size,
         image.member_cores,
-        _executor_template(cluster),
+        _executor_template(cluster, image),
     )
     return {"metadata": metadata(cluster, f"{cluster.name}-spark"), "data": files}
 
 
-def _executor_template(cluster: Named) -> Object:
+def _executor_template(cluster: Named, image: Image) -> Object:
     """Return the template of an executor's pod. Spark adds the image, the arguments, and the resource requests."""
     mounts = [{"name": "data", "mountPath": cluster.data}, {"name": "temporary", "mountPath": _TEMPORARY}]
     container = {
@@ -93,7 +109,7 @@ def _executor_template(cluster: Named) -> Object:
         "volumeMounts": mounts,
         "securityContext": _CONFINED,
     }
-    spec = _pod_spec(cluster, container, 30)
+    spec = _pod_spec(cluster, container, 30, image)
     if not cluster.resource.spec.store_secret_name:
         spec["affinity"] = _on_one_node(cluster)
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": labels(cluster, EXECUTOR)}, "spec": spec}
@@ -139,9 +155,11 @@ def _from_secret(variable: str, secret: str, key: str, optional: bool = False) -
     return {"name": variable, "valueFrom": {"secretKeyRef": reference | ({"optional": True} if optional else {})}}
 
 
-def _stateful_set(cluster: Named, name: str, part: str, replicas: int, container: Object, token_mark: str) -> Object:
+def _stateful_set(
+    cluster: Named, image: Image, name: str, part: str, replicas: int, container: Object, token_mark: str
+) -> Object:
     # Jobs end at an epoch boundary, members once their tasks have ended.
-    pod = _pod_spec(cluster, container, 90)
+    pod = _pod_spec(cluster, container, 90, image)
     spec = cluster.resource.spec
     if part == MEMBER and not spec.store_secret_name:
         pod["affinity"] = _on_one_node(cluster)
@@ -160,8 +178,10 @@ def _stateful_set(cluster: Named, name: str, part: str, replicas: int, container
     }
 
 
-def _pod_spec(cluster: Named, container: Object, grace_seconds: int) -> Object:
+def _pod_spec(cluster: Named, container: Object, grace_seconds: int, image: Image) -> Object:
+    secrets: Object = {"imagePullSecrets": [{"name": name} for name in image.pull_secrets]} if image.pull_secrets else {}
     return {
+        **secrets,
         "containers": [container],
         "volumes": [
             {"name": "data", "persistentVolumeClaim": {"claimName": f"{cluster.name}-data"}},

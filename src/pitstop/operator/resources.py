@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
 GROUP, VERSION = "hazelcast.com", "v1alpha1"
@@ -26,10 +26,32 @@ LONGEST_CLUSTER_NAME = 38
 """The longest name of a cluster: a pod of <name>-control-plane has the name of its revision, ten more letters, as a label."""
 CLUSTER_PATTERN = r"^[a-z]([-a-z0-9]*[a-z0-9])?$"
 """The rule for names of Services, which is stricter than that for resources."""
+QUANTITY_PATTERN = r"^[0-9]+(\.[0-9]+)?(m|k|[KMGTPE]i?)?$"
+Quantity = Annotated[
+    str,
+    BeforeValidator(str),
+    WithJsonSchema(
+        {"anyOf": [{"type": "integer"}, {"type": "string"}], "pattern": QUANTITY_PATTERN, "x-kubernetes-int-or-string": True}
+    ),
+]
+"""An amount of a resource, which may be written as a number."""
+USUAL_BASE_DIR = "/data"
 Text = Annotated[str, Field(max_length=4096)]
 Seconds = Annotated[int, Field(ge=0, json_schema_extra={"format": "int64"})]
 Count = Annotated[int, Field(ge=0, json_schema_extra={"format": "int32"})]
 Moment = Annotated[datetime, Field(json_schema_extra={"format": "date-time"})]
+
+
+ANYTHING = {"x-kubernetes-preserve-unknown-fields": True}
+IGNORED = "Of the Hazelcast operator; it is accepted, and changes nothing"
+"""The beginning of the description of a field that manifests for the Hazelcast operator have, and that means nothing here."""
+
+
+def _ignored(type_: str, says: str = "") -> Any:
+    extra: dict[str, Any] = {"type": type_, **(ANYTHING if type_ == "object" else {})}
+    if type_ == "array":
+        extra["items"] = {"type": "object", **ANYTHING}
+    return Field(description=f"{IGNORED}{says}", json_schema_extra=extra)
 
 
 class Part(BaseModel):
@@ -88,6 +110,7 @@ class JetInstance(Part):
     scale_up_delay_millis: Annotated[
         int, Field(ge=0, description="How long jobs wait before they use a new member, in milliseconds")
     ] = USUAL_SCALE_UP_DELAY
+    backup_count: Annotated[Any, _ignored("integer", ": the volume keeps the state of jobs")] = None
 
 
 class Jet(Part):
@@ -98,12 +121,32 @@ class Jet(Part):
     instance: Annotated[JetInstance, Field(description="How the cluster runs its jobs")] = JetInstance()
 
 
+class Claim(Part):
+    """The volume of a cluster."""
+
+    access_modes: Annotated[
+        list[str] | None,
+        Field(max_length=4, description="How nodes may mount it; else ReadWriteOnce, with a store in PostgreSQL ReadWriteMany"),
+    ] = None
+    request_storage: Annotated[
+        str | None,
+        Field(
+            max_length=32,
+            description="Its size, such as 8Gi; else that of the chart",
+            json_schema_extra={"pattern": QUANTITY_PATTERN},
+        ),
+    ] = None
+    storage_class_name: Annotated[ResourceName | None, Field(description="Its storage class; else that of the chart")] = None
+
+
 class ClusterPersistence(Part):
     """The part of a cluster that survives it."""
 
     base_dir: Annotated[
         str, Field(min_length=1, max_length=4096, description="Where snapshots, maps and job records are kept over a restart")
-    ]
+    ] = USUAL_BASE_DIR
+    pvc: Annotated[Claim | None, Field(description="The volume; what is changed later has no effect on it")] = None
+    cluster_data_recovery_policy: Annotated[Any, _ignored("string", ": the store is there whole, or not")] = None
 
 
 class SparkMaster(StrEnum):
@@ -138,6 +181,43 @@ class Spark(Part):
     ] = None
 
 
+class ServiceType(StrEnum):
+    """The type of a Service."""
+
+    CLUSTER_IP = "ClusterIP"
+    LOAD_BALANCER = "LoadBalancer"
+    NODE_PORT = "NodePort"
+
+
+class PullPolicy(StrEnum):
+    """When an image is pulled."""
+
+    ALWAYS = "Always"
+    IF_NOT_PRESENT = "IfNotPresent"
+    NEVER = "Never"
+
+
+class Exposure(Part):
+    """The way to a cluster from outside of Kubernetes."""
+
+    discovery_service_type: Annotated[ServiceType, Field(description="The type of its Service")] = ServiceType.LOAD_BALANCER
+    type: Annotated[Any, _ignored("string", ": clients call the Service alone")] = None
+    member_access: Annotated[Any, _ignored("string", ": clients call the Service alone")] = None
+
+
+class ContainerResources(Part):
+    """The resources of a container."""
+
+    requests: Annotated[dict[str, Quantity] | None, Field(description="What it asks its node for: cpu, memory")] = None
+    limits: Annotated[dict[str, Quantity] | None, Field(description="What it gets at most")] = None
+
+
+class PullSecret(Part):
+    """A Secret with the right to pull an image."""
+
+    name: Annotated[ResourceName, Field(description="Its name")]
+
+
 class HazelcastSpec(Part):
     """A cluster as it is wanted."""
 
@@ -152,6 +232,28 @@ class HazelcastSpec(Part):
     ] = None
     persistence: Annotated[ClusterPersistence | None, Field(description="What survives the cluster")] = None
     spark: Annotated[Spark | None, Field(description="How jobs reach their processors; else by the cluster's members")] = None
+
+    repository: Annotated[
+        str | None,
+        Field(max_length=512, description="The image of its pods; one of Hazelcast (hazelcast/...) is ignored, with version"),
+    ] = None
+    version: Annotated[str | None, Field(max_length=128, description="The tag of that image; ignored without repository")] = None
+    image_pull_policy: Annotated[PullPolicy | None, Field(description="When the image is pulled; else as the chart says")] = None
+    image_pull_secrets: Annotated[
+        list[PullSecret] | None, Field(max_length=16, description="Secrets that pull the image; else those of the chart")
+    ] = None
+    resources: Annotated[ContainerResources | None, Field(description="What each member asks for; else what the chart says")] = (
+        None
+    )
+    expose_externally: Annotated[Exposure | None, Field(description="How it is reached from outside")] = None
+    cluster_name: Annotated[Any, _ignored("string", ": a cluster is named as its resource")] = None
+
+    @property
+    def image(self) -> str | None:
+        """The image that the spec asks for; None for the usual one. An image of Hazelcast has no Pitstop in it."""
+        if self.repository is None or "hazelcast" in self.repository.split("/"):
+            return None
+        return f"{self.repository}:{self.version}" if self.version is not None else self.repository
 
     @property
     def executor_pods(self) -> bool:
@@ -242,6 +344,12 @@ class MapSpec(Part):
         bool,
         Field(description="Changes nothing: every map survives all pods of its cluster, and goes with the Hazelcast resource"),
     ] = False
+    backup_count: Annotated[Any, _ignored("integer", ": maps are kept on the volume")] = None
+    async_backup_count: Annotated[Any, _ignored("integer", ": maps are kept on the volume")] = None
+    indexes: Annotated[Any, _ignored("array", ": maps are read by key, or whole")] = None
+    in_memory_format: Annotated[Any, _ignored("string", ": maps are kept on the volume")] = None
+    near_cache: Annotated[Any, _ignored("object", ": clients keep no copies")] = None
+    entry_listeners: Annotated[Any, _ignored("array", ": jobs read the journal of a map")] = None
 
 
 class MapState(StrEnum):
@@ -420,3 +528,19 @@ class JetJobSnapshot(Part):
 
     spec: Annotated[JetJobSnapshotSpec, Field(description="As it is wanted")]
     status: Annotated[JetJobSnapshotStatus | None, Field(description="As it is")] = None
+
+
+def ignored_fields(spec: Part, path: str = "spec") -> list[str]:
+    """Return the paths of the fields in a spec that are accepted, and change nothing."""
+    found = []
+    for name, about in type(spec).model_fields.items():
+        value, where = getattr(spec, name), f"{path}.{about.alias or to_camel(name)}"
+        if value is None:
+            continue
+        if isinstance(value, Part):
+            found += ignored_fields(value, where)
+        elif (about.description or "").startswith(IGNORED):
+            found.append(where)
+    if isinstance(spec, HazelcastSpec) and spec.image is None:
+        found += [f"{path}.{name}" for name in ("repository", "version") if getattr(spec, name) is not None]
+    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 import structlog
@@ -30,12 +30,19 @@ class Writer:
         self._reporter = socket.gethostname()
 
     def status(
-        self, kind: Kind, found: Object, status: Status, phase: Phase, message: str | None, outlook: Outlook | None = None
+        self,
+        kind: Kind,
+        found: Object,
+        status: Status,
+        phase: Phase,
+        message: str | None,
+        outlook: Outlook | None = None,
+        ignored: Sequence[str] = (),
     ) -> Object:
         """Write the status of a resource if it differs, with an event if its phase is new. Return the resource as it then is."""
         now = self._now().replace(microsecond=0)
         generation = found["metadata"]["generation"]
-        conditions = conditions_of(phase, message, status.conditions, generation, now, outlook)
+        conditions = conditions_of(phase, message, status.conditions, generation, now, outlook, ignored)
         said = status.model_copy(update={"conditions": conditions}).model_dump(mode="json", by_alias=True, exclude_none=True)
         before = found.get("status", {})
         if said == before:

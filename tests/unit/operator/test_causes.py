@@ -58,7 +58,11 @@ def test_a_server_that_hangs_up_is_named(scheme, words):
 
         def hang_up():
             for _ in range(2):
-                listener.accept()[0].close()
+                connection, _ = listener.accept()
+                with connection:
+                    connection.recv(65536)  # what is left unread would reset the connection
+                    if scheme == "https":
+                        connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
 
         threading.Thread(target=hang_up, daemon=True).start()
         host = f"127.0.0.1:{listener.getsockname()[1]}"

@@ -1,3 +1,4 @@
+import dataclasses
 import json
 
 import pytest
@@ -5,7 +6,7 @@ import pytest
 from pitstop.operator import kinds
 from pitstop.operator.children import children
 from pitstop.operator.cluster_names import Image, Named
-from pitstop.operator.resources import Hazelcast
+from pitstop.operator.resources import Hazelcast, ignored_fields
 
 IMAGE = Image(name="registry/pitstop:7", member_cores=2, storage="1Gi", storage_class="fast")
 
@@ -191,3 +192,78 @@ def test_drivers_on_members_have_their_memory_and_outlive_the_control_plane():
     assert "--print-job-logs" in member["args"]
     assert member["resources"]["limits"]["memory"] == IMAGE.control_plane_memory
     assert control_plane["resources"]["limits"]["memory"] == IMAGE.member_memory
+
+
+OF_HAZELCAST = {
+    "clusterName": "dev",
+    "repository": "docker.io/hazelcast/hazelcast-enterprise",
+    "version": "5.3.2-slim",
+    "imagePullPolicy": "Always",
+    "imagePullSecrets": [{"name": "registry"}],
+    "resources": {"requests": {"cpu": 3, "memory": "8Gi"}, "limits": {"memory": "8Gi"}},
+    "exposeExternally": {"type": "Smart", "discoveryServiceType": "NodePort", "memberAccess": "NodePortExternalIP"},
+    "persistence": {
+        "clusterDataRecoveryPolicy": "FullRecoveryOnly",
+        "pvc": {"accessModes": ["ReadWriteOncePod"], "requestStorage": "20Gi", "storageClassName": "slow"},
+    },
+    "jet": {"instance": {"backupCount": 1}},
+}
+"""The fields of a manifest that was written for the Hazelcast operator."""
+
+
+def test_what_a_manifest_of_hazelcast_asks_for_is_carried_out():
+    cluster = named(**OF_HAZELCAST)
+    assert made(cluster)["PersistentVolumeClaim", "hazelcast-data"]["spec"] == {
+        "accessModes": ["ReadWriteOncePod"],
+        "resources": {"requests": {"storage": "20Gi"}},
+        "storageClassName": "slow",
+    }
+    assert made(cluster)["Service", "hazelcast"]["spec"]["type"] == "NodePort"
+    for name in ("hazelcast", "hazelcast-control-plane"):
+        assert pod(cluster, name)["imagePullSecrets"] == [{"name": "registry"}]
+        assert pod(cluster, name)["containers"][0]["imagePullPolicy"] == "Always"
+    (member,) = pod(cluster, "hazelcast")["containers"]
+    assert member["resources"] == {"requests": {"cpu": "3", "memory": "8Gi"}, "limits": {"memory": "8Gi"}}
+    assert member["args"][member["args"].index("--cores") + 1] == "3"
+
+
+def test_what_means_nothing_here_is_named():
+    assert sorted(ignored_fields(named(**OF_HAZELCAST).resource.spec)) == [
+        "spec.clusterName",
+        "spec.exposeExternally.memberAccess",
+        "spec.exposeExternally.type",
+        "spec.jet.instance.backupCount",
+        "spec.persistence.clusterDataRecoveryPolicy",
+        "spec.repository",
+        "spec.version",
+    ]
+    assert ignored_fields(named().resource.spec) == []
+    assert ignored_fields(named(repository="registry.example.org/pitstop", version="1").resource.spec) == []
+
+
+@pytest.mark.parametrize(
+    ("spec", "image"),
+    [
+        ({"repository": "registry.example.org/pitstop", "version": "0.2.0"}, "registry.example.org/pitstop:0.2.0"),
+        ({"repository": "registry.example.org/pitstop"}, "registry.example.org/pitstop"),
+        ({"repository": "hazelcast/hazelcast", "version": "5.3.2"}, IMAGE.name),  # it has no Pitstop in it
+        ({"version": "5.3.2"}, IMAGE.name),
+    ],
+)
+def test_the_image_is_that_of_the_spec_unless_it_is_hazelcasts(spec, image):
+    for name in ("hazelcast", "hazelcast-control-plane"):
+        assert pod(named(**spec), name)["containers"][0]["image"] == image
+
+
+def test_executors_are_of_the_same_image_and_pull_it_with_the_same_secrets(on_pods):
+    spec = on_pods.resource.spec.model_dump(by_alias=True, exclude_none=True)
+    cluster = named(**spec | {"repository": "r/pitstop", "imagePullSecrets": [{"name": "registry"}]})
+    files = made(cluster)["ConfigMap", "hazelcast-spark"]["data"]
+    assert "spark.kubernetes.container.image r/pitstop\n" in files["spark-defaults.conf"]
+    assert json.loads(files["executor.json"])["spec"]["imagePullSecrets"] == [{"name": "registry"}]
+
+
+def test_secrets_of_the_chart_pull_images_of_clusters_that_name_none():
+    image = dataclasses.replace(IMAGE, pull_secrets=("usual",))
+    parts = {each["metadata"]["name"]: each for kind, each in children(named(), image, "mark") if kind is kinds.STATEFUL_SET}
+    assert parts["hazelcast"]["spec"]["template"]["spec"]["imagePullSecrets"] == [{"name": "usual"}]

@@ -15,7 +15,7 @@ from pitstop.operator.connections import Address, Connection
 from pitstop.operator.crds import CLUSTER_NAME
 from pitstop.operator.kube.api import ApiFault, Kind, Object, code_of
 from pitstop.operator.reconciling.surroundings import SOON_SECONDS, Surroundings, is_leaving
-from pitstop.operator.resources import ClusterPhase, Hazelcast
+from pitstop.operator.resources import ClusterPhase, Hazelcast, ignored_fields
 from pitstop.operator.world import owner_of, read
 
 REFUSED = (400, 403, 422)
@@ -52,7 +52,7 @@ def reconcile_cluster(around: Surroundings, found: Object) -> float | None:
     )
     status = decide_cluster(seen)
     assert status.phase is not None
-    around.writer.status(kinds.HAZELCAST, found, status, status.phase, status.message)
+    around.writer.status(kinds.HAZELCAST, found, status, status.phase, status.message, ignored=ignored_fields(resource.spec))
     if status.phase is ClusterPhase.FAILED:
         return around.retries.still_refused(cluster.uid, metadata["generation"])
     around.retries.forget(cluster.uid)

@@ -7,7 +7,7 @@ from pitstop.operator import kinds
 from pitstop.operator.kube.api import Object
 from pitstop.operator.maps import SeenMap, decide_map, persisting_map, refused_map
 from pitstop.operator.reconciling.surroundings import SOON_SECONDS, Surroundings, hold, is_leaving
-from pitstop.operator.resources import ClusterPhase, Hazelcast, Map, MapStatus
+from pitstop.operator.resources import ClusterPhase, Hazelcast, Map, MapStatus, ignored_fields
 from pitstop.operator.world import read
 
 
@@ -50,4 +50,6 @@ def reconcile_map(around: Surroundings, found: Object) -> float | None:
 
 def _say(around: Surroundings, found: Object, status: MapStatus) -> None:
     assert status.state is not None
-    around.writer.status(kinds.MAP, found, status, status.state, status.message)
+    resource = read(Map, found)
+    ignored = ignored_fields(resource.spec) if resource is not None else ()
+    around.writer.status(kinds.MAP, found, status, status.state, status.message, ignored=ignored)

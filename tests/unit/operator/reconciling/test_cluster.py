@@ -4,6 +4,7 @@ import pytest
 
 from pitstop.operator import kinds
 from pitstop.operator.reconciling.cluster import reconcile_cluster
+from pitstop.operator.reconciling.map import reconcile_map
 from pitstop.service.results import ClusterInfo
 from tests.unit.operator.reconciling.scripted import Lab
 
@@ -48,3 +49,20 @@ def test_of_a_cluster_that_cannot_be_named_nothing_is_made(lab, name):
     status = lab.api.status(kinds.HAZELCAST, name)
     assert status["phase"] == "Failed"
     assert status["message"].startswith("metadata.name is no name of a cluster")
+
+
+def ignored(status):
+    return {each["type"]: each["message"] for each in status["conditions"]}.get("FieldsIgnored")
+
+
+def test_fields_that_change_nothing_are_named_by_a_condition(lab):
+    lab.cluster("named", None, clusterName="dev", version="5.3.2")[1].info = INFO
+    for name in ("here", "named"):
+        reconcile_cluster(lab.around, lab.api.objects[kinds.HAZELCAST, name])
+    assert ignored(lab.api.status(kinds.HAZELCAST, "here")) is None
+    assert ignored(lab.api.status(kinds.HAZELCAST, "named")) == "they change nothing here: spec.clusterName, spec.version"
+    spec = {"hazelcastResourceName": "gone", "backupCount": 1, "nearCache": {"name": "n"}, "indexes": [{"type": "HASH"}]}
+    lab.api.put(kinds.MAP, "map", spec)
+    reconcile_map(lab.around, lab.api.objects[kinds.MAP, "map"])
+    named = "they change nothing here: spec.backupCount, spec.indexes, spec.nearCache"
+    assert ignored(lab.api.status(kinds.MAP, "map")) == named
