@@ -21,7 +21,7 @@ def counts(folder: str) -> ps.Pipeline:
     rows = p.read_from(ps.sources.csv_tail(folder, schema="vin string, ts timestamp"), name="numbers")
     timed = rows.with_timestamps("ts", allowed_lag="1 second")
     minutes = timed.group_by("vin").window(ps.tumbling("1 minute")).aggregate("minutes", n=ps.count())
-    minutes.write_to(ps.sinks.map("counts", key="vin"))
+    minutes.write_to(ps.sinks.map("counts", key="vin"), name="out")
     return p
 """
 
@@ -51,6 +51,7 @@ def test_all_that_rules_and_dashboard_name_is_there_of_a_job_that_was_updated(st
         return found[0] if found else None
 
     job = client.submit(tmp_path / "counts.py", name="counts", args=[str(folder)])
+    job.wait_started(SECONDS)
     wait_until(lambda: value("pitstop_job_rows_total", fate="read") == 3, SECONDS, "the first file is read")
     job.update(tmp_path / "counts.py")
     write("2.csv", 2, 30)

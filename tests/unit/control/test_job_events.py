@@ -11,7 +11,7 @@ from pitstop.control.seeing import MOST_ATTEMPTS
 from pitstop.errors import Problem
 from pitstop.model.cluster import Placement
 from pitstop.model.config import JobConfig
-from pitstop.model.job import Asked, JobSource, Mode, Starting, Termination, Update, Version
+from pitstop.model.job import Asked, DisplayStatus, JobSource, Mode, Starting, Termination, Update, Version
 from pitstop.model.job_event import SnapshotTaken, StateChange, VersionChange
 from pitstop.model.operation import Cancel, Export, Resume, Rollback, UpdateJob
 from pitstop.model.report import Report
@@ -64,6 +64,11 @@ TOLD = {
     # What users ask for
     "cancel": (job(S.RUNNING), ask(Cancel), "User: RUNNING -> CANCELLED (Cancel)"),
     "resume": (job(S.SUSPENDED), ask(Resume), "User: SUSPENDED -> NOT_RUNNING (Resume)"),
+    "bring back what was cancelled": (
+        job(S.FAILED, user_cancelled=True),
+        ask(Resume),
+        "User: CANCELLED -> NOT_RUNNING (Resume)",
+    ),
     "bring back": (job(S.FAILED), ask(Resume), "User: FAILED -> NOT_RUNNING (Resume)"),
     "update what has failed": (job(S.FAILED), ask(UpdateJob), "User: FAILED -> SUSPENDED (Update)"),
     "roll back": (new_version(), ask(Rollback), "User: STARTING -> NOT_RUNNING (Rollback)"),
@@ -175,7 +180,7 @@ def test_a_change_tells_who_brought_it_about_and_why(before, event, told):
 def test_a_very_long_reason_is_cut():
     failed = Failed(Problem("ENGINE", "x" * 10 * MOST_LETTERS))
     change = change_of(job(S.RUNNING), seen(failed), decide(job(S.RUNNING), seen(failed), NOW).job, NOW)
-    assert change == StateChange(NOW, S.RUNNING, S.FAILED, "x" * (MOST_LETTERS - 1) + "…", False)
+    assert change == shown(StateChange(NOW, S.RUNNING, S.FAILED, "x" * (MOST_LETTERS - 1) + "…", False))
 
 
 def events(before, event):
@@ -194,14 +199,22 @@ def test_an_event_that_changes_nothing_is_none():
 
 
 SAVED = SnapshotTaken(NOW, RECORD.name, RECORD.epoch, RECORD.bytes)
-UP = StateChange(NOW, S.STARTING, S.RUNNING, "The run is up", False)
+
+
+def shown(change, new=None):
+    """The change with the words that people look at: those of its states, unless another one is given."""
+    words = DisplayStatus(change.previous.value), DisplayStatus(new or change.new.value)
+    return dataclasses.replace(change, display_previous=words[0], display_new=words[1])
+
+
+UP = shown(StateChange(NOW, S.STARTING, S.RUNNING, "The run is up", False))
 
 
 def test_a_snapshot_is_an_event_and_so_is_one_that_could_not_be_taken():
     before = job(S.RUNNING)
     assert events(before, seen(Exported(7, RECORD))) == [SAVED]
     assert events(before, seen(ExportFailed(7, FULL))) == [SnapshotTaken(NOW, None, error="The disk is full.")]
-    ended = StateChange(NOW, S.RUNNING, S.FAILED, "Cancel and export", True)
+    ended = shown(StateChange(NOW, S.RUNNING, S.FAILED, "Cancel and export", True), "CANCELLED")
     assert events(stopping(Mode.CANCEL_AND_EXPORT), seen(Stopped(NOW, RECORD))) == [SAVED, ended]
 
 

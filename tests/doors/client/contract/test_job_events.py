@@ -76,7 +76,7 @@ def test_nobody_waits_for_changes_of_a_job_that_has_ended_and_one_that_is_brough
     newest = service.job_events(job).next
     assert service.job_events(job, newest, wait_seconds=600) == JobEvents([], newest, 0, True)
     state.resume(job)
-    assert told(service.job_events(job, newest, limit=1)) == ["User: FAILED -> NOT_RUNNING (Resume)"]
+    assert told(service.job_events(job, newest, limit=1)) == ["User: CANCELLED -> NOT_RUNNING (Resume)"]
     assert not service.job_events(job, newest).ended
 
 
