@@ -104,7 +104,8 @@ def lower_distinct(node: Node, spec: DistinctSpec, frame: DataFrame) -> tuple[Da
     if not frame.isStreaming:
         result = _distinct_at_once(frame, keys, timestamp, within_ms)
     elif within_ms is None or timestamp is None:  # a bound needs event time: checked when the stage was defined
-        result = _distinct_for_ever(frame, keys) if bears_starts(node) else frame.dropDuplicates(list(keys))
+        forgets = _marks(frame).keys() & set(keys) and not bears_starts(node)
+        result = frame.dropDuplicates(list(keys)) if forgets else _distinct_for_ever(frame, keys)
     else:
         # Spark forgets a key when the watermark has passed its event time by the delay in the column's mark.
         delay = frame.schema[timestamp].metadata.get(WATERMARK_DELAY, 0)
@@ -121,15 +122,19 @@ def lower_distinct(node: Node, spec: DistinctSpec, frame: DataFrame) -> tuple[Da
 
 
 def _distinct_for_ever(frame: DataFrame, keys: tuple[str, ...]) -> DataFrame:
-    """Return one row of each key, with the marks of keys taken off meanwhile.
+    """Return one row of each key, with the marks of event time taken off meanwhile.
 
-    If Spark found the event time among the keys, it would drop late rows, which all rows here may be, and forget the others.
+    If Spark found an event time it would drop late rows, and forget keys if it is one of them. No key is forgotten here, so no
+    row is too late.
     """
-    marks = {
-        name: frame.schema[name].metadata[WATERMARK_DELAY] for name in keys if WATERMARK_DELAY in frame.schema[name].metadata
-    }
+    marks = _marks(frame)
     plain = frame.withColumns({name: unmarked(name) for name in marks}).dropDuplicates(list(keys))
     return plain.withColumns({name: marked(name, delay) for name, delay in marks.items()})
+
+
+def _marks(frame: DataFrame) -> dict[str, int]:
+    """Return the columns with an event time, and their delays in milliseconds."""
+    return {field.name: field.metadata[WATERMARK_DELAY] for field in frame.schema.fields if WATERMARK_DELAY in field.metadata}
 
 
 def _distinct_at_once(frame: DataFrame, keys: tuple[str, ...], timestamp: str | None, within_ms: int | None) -> DataFrame:
