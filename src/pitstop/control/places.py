@@ -1,4 +1,5 @@
-"""The places that jobs write into. Two active jobs do not share one, unless a user allows it (option allow_shared)."""
+"""The places that jobs write into. Two active jobs do not share one, nor a folder and one below it, and no job reads what it has
+written itself, unless a user allows it (option allow_shared)."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ from pitstop.model.job import Job, JobState, Starting, Version, Watched
 from pitstop.model.layout import StageKind
 from pitstop.model.operation import Operation, Resume, UpdateJob
 from pitstop.model.run import Compiled, Failed, Observation
+from pitstop.plan.places import lies_within
 
 Stored = dict[str, Any]
 """A compiled plan in its stored form."""
@@ -71,10 +73,11 @@ def unless_shared(job: Job, event: Event, registry: Registry) -> Event:
 
 
 def refuse_shared(job: Job, plan: Stored, others: Iterable[Job]) -> None:
-    """Raise ConflictError if a version of a job with this plan writes where another active job writes.
+    """Raise ConflictError if a version of a job with this plan writes where another active job writes, or reads its own rows.
 
-    A place that the job has already is its own: it goes on there, whoever was let in later.
+    A place that the job has already is its own: it goes on there, whoever was let in later. So is a circle.
     """
+    _refuse_circles(job, plan)
     own = [sink for version in _versions(job) for sink in sinks_of(version.plan)]
     _refuse(job, [sink for sink in sinks_of(plan) if not any(_goes_on(sink, before) for before in own)], others)
 
@@ -89,20 +92,50 @@ def _allows(job: Job, request: Resume | UpdateJob) -> bool:
 
 
 def _refuse(job: Job, sinks: list[PlannedSink], others: Iterable[Job]) -> None:
-    places = {sink.place: sink for sink in sinks if sink.place is not None}
-    if not places:
+    placed = [(sink, sink.place) for sink in sinks if sink.place is not None]
+    if not placed:
         return
     for other in others:
         if other.id == job.id or not other.active:
             continue
-        for theirs in (sink for version in _versions(other) for sink in sinks_of(version.plan)):
-            sink = places.get(theirs.place) if theirs.place is not None else None
-            if sink is not None:
+        places = {sink.place for version in _versions(other) for sink in sinks_of(version.plan) if sink.place is not None}
+        for sink, place in placed:
+            taken = next((_taken(place, theirs, other) for theirs in sorted(places) if _meet(place, theirs)), None)
+            if taken is not None:
                 raise ConflictError(
-                    f"Sink '{sink.name}' ({sink.location}) of job '{job.display_name}' writes into {sink.place}, as job "
-                    f"'{other.display_name}' ({other.id}) does, which is {other.state}: give it a place of its own, or let both "
-                    "write there by --allow-shared (option allow_shared, in SQL allowShared)."
+                    f"Sink '{sink.name}' ({sink.location}) of job '{job.display_name}' writes into {place}, {taken}: give it a "
+                    "place of its own, or let both write there by --allow-shared (option allow_shared, in SQL allowShared)."
                 )
+
+
+def _meet(place: str, other: str) -> bool:
+    return place == other or lies_within(place, other) or lies_within(other, place)
+
+
+def _taken(place: str, theirs: str, other: Job) -> str:
+    """Return in which way a place of another job is taken, as a clause."""
+    who = f"job '{other.display_name}' ({other.id})"
+    if place == theirs:
+        return f"as {who} does, which is {other.state}"
+    return f"{'which is below' if lies_within(place, theirs) else 'above'} {theirs} of {who}, which is {other.state}"
+
+
+def _refuse_circles(job: Job, plan: Stored) -> None:
+    """Raise ConflictError if a source of the plan reads what a sink of it writes, and none of the job's versions does so."""
+    own = {pair for version in _versions(job) for pair in _circles(version.plan)}
+    for source, sink in _circles(plan):
+        if (source, sink) not in own:
+            stages = {stage["name"]: stage for stage in plan["stages"]}
+            raise ConflictError(
+                f"Source '{source}' ({stages[source].get('location', '')}) of job '{job.display_name}' reads what its sink "
+                f"'{sink}' writes into {stages[sink].get('place')}, so each epoch makes rows for the next one: give the sink "
+                "another place, or the source a narrower pattern, or allow it by --allow-shared (option allow_shared, in SQL "
+                "allowShared)."
+            )
+
+
+def _circles(plan: Stored | None) -> list[tuple[str, str]]:
+    return [(stage["name"], sink) for stage in (plan or {}).get("stages", ()) for sink in stage.get("reads_sinks", ())]
 
 
 def _versions(job: Job) -> Iterator[Version]:

@@ -391,8 +391,9 @@ OPTIONS: tuple[Option, ...] = (
         "allow_shared",
         yes_or_no,
         form="true or false",
-        meaning="The job may write into folders and maps that another active job writes into. Without it such a job fails "
-        "once it is compiled, and such an update is refused.",
+        meaning="The job may write into folders and maps that another active job writes into, or above or below such a folder, "
+        "and may read as a stream what it writes itself. Without it such a job fails once it is compiled, and such an update is "
+        "refused.",
         default=False,
         choices=("true", "false"),
     ),

@@ -70,6 +70,8 @@ class PlanStage:
     """The digest of all that a source's reader is told, which recognizes it under another name. None: the plan is older."""
     concern: str | None = None
     """A concern about the place that a source reads: a clause that goes on ``Source 'name' (place) ...``."""
+    reads_sinks: tuple[str, ...] = ()
+    """The names of the sinks of the same plan whose rows a source reads as they come."""
 
     @property
     def connector(self) -> str:
@@ -92,6 +94,7 @@ class PlanStage:
             **({"place": self.place} if self.place is not None else {}),
             **({"settings": self.settings} if self.settings is not None else {}),
             **({"concern": self.concern} if self.concern is not None else {}),
+            **({"reads_sinks": list(self.reads_sinks)} if self.reads_sinks else {}),
         }
 
     @classmethod
@@ -111,6 +114,7 @@ class PlanStage:
             place=data.get("place"),
             settings=data.get("settings"),
             concern=data.get("concern"),
+            reads_sinks=tuple(data.get("reads_sinks", ())),
         )
 
 

@@ -12,6 +12,7 @@ from pitstop.errors import FencedError
 from pitstop.maps.ports import Fence
 from pitstop.model.config import ProcessingGuarantee
 from pitstop.spark.base.environment import Environment
+from pitstop.spark.lowering.compile import compile_pipeline
 from pitstop.spark.sinks import write_sink
 
 
@@ -73,3 +74,15 @@ def test_an_epoch_that_an_earlier_release_committed_and_had_not_moved_is_moved(s
     (control / "0.json").write_text(json.dumps({"part-0.json": "files-l1-00000000-000.json"}))
     write_sink(node, frame, 0, run(1))
     assert written(spark, tmp_path) == [7], "committed is committed"
+
+
+@pytest.mark.parametrize("streaming", [True, False])
+def test_a_plan_tells_which_sinks_a_stream_reads_itself(spark, tmp_path, streaming):
+    p = ps.Pipeline()
+    rows = p.read_from(ps.sources.files(tmp_path, "json", "n bigint", streaming=streaming), name="in")
+    rows.write_to(ps.sinks.files(tmp_path, "json"), name="again")
+    rows.write_to(ps.sinks.files(tmp_path / "out", "json"), name="out")
+    plan = compile_pipeline(spark, p)
+    assert {stage.name: stage.reads_sinks for stage in plan.stages if stage.reads_sinks} == (
+        {"in": ("again",)} if streaming else {}
+    )

@@ -24,6 +24,13 @@ def plan(**places):
     return Plan((PlanStage("in", StageKind.SOURCE, "source", (), "rate"), *stages)).to_dict()
 
 
+def circle(*sinks, source="in"):
+    """A plan whose source reads what these sinks of its own write."""
+    stored = plan(**dict.fromkeys(sinks, THERE))
+    stored["stages"][0] |= {"name": source, "location": "job.py:3", "reads_sinks": list(sinks)}
+    return stored
+
+
 def version(stored, number=1, **options):
     return Version(number, JobSource("a.py"), options, JobConfig.from_options(options), stored, "one")
 
@@ -45,6 +52,7 @@ def test_a_plan_tells_the_places_of_its_sinks_and_an_older_one_tells_none():
     ]
     assert sinks_of(None) == []
     assert Plan.from_dict(plan(out=HERE)).to_dict() == plan(out=HERE)
+    assert Plan.from_dict(circle("out")).to_dict() == circle("out")
 
 
 @pytest.mark.parametrize("state", [state for state in JobState if not state.terminal])
@@ -68,6 +76,55 @@ def test_the_place_of_an_active_job_is_taken(state):
 )
 def test_a_place_is_free_that_no_other_active_job_writes_into(other):
     refuse_shared(job(None), plan(out=HERE), [other])
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "how"),
+    [
+        ("the folder /rows/a", THERE, "which is below the folder /rows of job 'other' (other), which is RUNNING"),
+        (THERE, "the folder /rows/a/b", "above the folder /rows/a/b of job 'other' (other), which is RUNNING"),
+        ("the folder /", THERE, "above the folder /rows of job 'other' (other), which is RUNNING"),
+    ],
+)
+def test_a_folder_within_one_of_another_job_and_one_around_it_are_taken(mine, theirs, how):
+    message = refusal(job(None), plan(out=mine), job(plan(theirs=theirs), "other"))
+    assert message == (
+        f"Sink 'out' (job.py:7) of job 'id' writes into {mine}, {how}: give it a place of its own, or let both write there by "
+        "--allow-shared (option allow_shared, in SQL allowShared)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs"),
+    [
+        ("the folder /rows-2", THERE),
+        ("the folder /other/rows", THERE),
+        ("the map 'a/b'", "the map 'a'"),
+        ("a table /rows/a", THERE),
+    ],
+)
+def test_places_that_only_look_alike_do_not_meet(mine, theirs):
+    refuse_shared(job(None), plan(out=mine), [job(plan(theirs=theirs), "other")])
+
+
+def test_a_folder_below_another_job_s_that_the_job_has_already_is_its_own():
+    other = job(plan(theirs=THERE), "other")
+    refuse_shared(job(plan(out="the folder /rows/a")), plan(out="the folder /rows/a"), [other])
+    assert refusal(job(plan(out="the folder /rows/a")), plan(out="the folder /rows/b"), other)
+
+
+def test_a_source_that_reads_what_a_sink_of_its_job_writes_is_refused():
+    assert refusal(job(None), circle("out")) == (
+        "Source 'in' (job.py:3) of job 'id' reads what its sink 'out' writes into the folder /rows, so each epoch makes rows for "
+        "the next one: give the sink another place, or the source a narrower pattern, or allow it by --allow-shared (option "
+        "allow_shared, in SQL allowShared)."
+    )
+
+
+def test_a_circle_that_a_job_has_already_goes_on_and_no_other_one():
+    refuse_shared(job(circle("out")), circle("out"), [])
+    assert refusal(job(circle("out")), circle("out", "more"))
+    assert refusal(job(circle("out")), circle("out", source="new"))
 
 
 @pytest.mark.parametrize("phase", [Starting, Watched])
@@ -100,6 +157,13 @@ def compiled(of, stored, **options):
     registry.add_job(job(plan(theirs=HERE), "other"))
     event = Observation(of.id, 3, Compiled(stored, "one", JobConfig.from_options(options), bounded=False))
     return event, unless_shared(of, event, registry)
+
+
+@pytest.mark.parametrize(("options", "goes_on"), [({}, False), ({"allow_shared": True}, True)], ids=str)
+def test_a_circle_fails_once_it_is_compiled_unless_it_is_allowed(options, goes_on):
+    event, taken = compiled(job(None, state=JobState.STARTING), circle("out"), **options)
+    assert (taken is event) == goes_on
+    assert goes_on or "reads what its sink 'out' writes" in taken.fact.error.message
 
 
 def test_a_version_that_is_compiled_fails_without_another_attempt_where_its_place_is_taken():

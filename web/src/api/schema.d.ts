@@ -1496,7 +1496,7 @@ export interface components {
                 /** @description Stages and sources whose saved state, or place, may be dropped by this one start from a snapshot, or update. Without it a version that would drop any is refused. It is asked for anew each time. Write true for all, or a JSON list of names, or names with commas between them. */
                 allow_drop?: unknown;
                 /**
-                 * @description The job may write into folders and maps that another active job writes into. Without it such a job fails once it is compiled, and such an update is refused. Write true or false. Default: false.
+                 * @description The job may write into folders and maps that another active job writes into, or above or below such a folder, and may read as a stream what it writes itself. Without it such a job fails once it is compiled, and such an update is refused. Write true or false. Default: false.
                  * @example true
                  * @example false
                  */
@@ -1697,7 +1697,7 @@ export interface components {
             allow_drop: string[];
             /**
              * Allow Shared
-             * @description The job may write into folders and maps that another active job writes into. Without it such a job fails once it is compiled, and such an update is refused.
+             * @description The job may write into folders and maps that another active job writes into, or above or below such a folder, and may read as a stream what it writes itself. Without it such a job fails once it is compiled, and such an update is refused.
              * @default false
              */
             allow_shared: boolean;
@@ -3874,7 +3874,7 @@ export interface operations {
                         /** @description Stages and sources whose saved state, or place, may be dropped by this one start from a snapshot, or update. Without it a version that would drop any is refused. It is asked for anew each time. Write true for all, or a JSON list of names, or names with commas between them. */
                         allow_drop?: unknown;
                         /**
-                         * @description The job may write into folders and maps that another active job writes into. Without it such a job fails once it is compiled, and such an update is refused. Write true or false. Default: false.
+                         * @description The job may write into folders and maps that another active job writes into, or above or below such a folder, and may read as a stream what it writes itself. Without it such a job fails once it is compiled, and such an update is refused. Write true or false. Default: false.
                          * @example true
                          * @example false
                          */
@@ -4003,7 +4003,7 @@ export interface operations {
                             /** @description Stages and sources whose saved state, or place, may be dropped by this one start from a snapshot, or update. Without it a version that would drop any is refused. It is asked for anew each time. Write true for all, or a JSON list of names, or names with commas between them. */
                             allow_drop?: unknown;
                             /**
-                             * @description The job may write into folders and maps that another active job writes into. Without it such a job fails once it is compiled, and such an update is refused. Write true or false. Default: false.
+                             * @description The job may write into folders and maps that another active job writes into, or above or below such a folder, and may read as a stream what it writes itself. Without it such a job fails once it is compiled, and such an update is refused. Write true or false. Default: false.
                              * @example true
                              * @example false
                              */
@@ -4803,7 +4803,7 @@ export interface operations {
                         /** @description Stages and sources whose saved state, or place, may be dropped by this one start from a snapshot, or update. Without it a version that would drop any is refused. It is asked for anew each time. Write true for all, or a JSON list of names, or names with commas between them. */
                         allow_drop?: unknown;
                         /**
-                         * @description The job may write into folders and maps that another active job writes into. Without it such a job fails once it is compiled, and such an update is refused. Write true or false. Default: false.
+                         * @description The job may write into folders and maps that another active job writes into, or above or below such a folder, and may read as a stream what it writes itself. Without it such a job fails once it is compiled, and such an update is refused. Write true or false. Default: false.
                          * @example true
                          * @example false
                          */
@@ -4926,7 +4926,7 @@ export interface operations {
                             /** @description Stages and sources whose saved state, or place, may be dropped by this one start from a snapshot, or update. Without it a version that would drop any is refused. It is asked for anew each time. Write true for all, or a JSON list of names, or names with commas between them. */
                             allow_drop?: unknown;
                             /**
-                             * @description The job may write into folders and maps that another active job writes into. Without it such a job fails once it is compiled, and such an update is refused. Write true or false. Default: false.
+                             * @description The job may write into folders and maps that another active job writes into, or above or below such a folder, and may read as a stream what it writes itself. Without it such a job fails once it is compiled, and such an update is refused. Write true or false. Default: false.
                              * @example true
                              * @example false
                              */

@@ -87,7 +87,8 @@ def compile_pipeline(
             raise
         if isinstance(node.spec, SinkSpec) and not runs_already:
             check_sink(node, frame)
-        stages.append(_stage(spark, node, frame, lowering, pipeline.migrations))
+        stage = _stage(spark, node, frame, lowering, pipeline.migrations)
+        stages.append(replace(stage, reads_sinks=_own_rows(node, pipeline)) if streaming and id(node) not in tables else stage)
     check_early(pipeline.nodes, lowering.layouts)
     cuts = cuts_of(pipeline.nodes)
     operators = operators_of(cuts, lowering.layouts) if streaming else ()
@@ -133,6 +134,15 @@ def _stage(
         settings=node.source.digest if isinstance(node.spec, SourceSpec) else None,
         concern=source_kind(node).concern(spark, node.source) if isinstance(node.spec, SourceSpec) else None,
     )
+
+
+def _own_rows(node: Node, pipeline: Pipeline) -> tuple[str, ...]:
+    """Return the names of the sinks whose rows a source reads as they come."""
+    if not isinstance(node.spec, SourceSpec):
+        return ()
+    reads, sinks = source_kind(node).reads, [each for each in pipeline.nodes if isinstance(each.spec, SinkSpec)]
+    examples = {sink.name: sink_kind(sink).example(sink.sink, sink.name) for sink in sinks}
+    return tuple(name for name, example in examples.items() if example is not None and reads(node.source, example))
 
 
 def _check_migration(node: Node, migrations: Mapping[str, Migration]) -> None:

@@ -69,6 +69,10 @@ def of_its_own(sink: Any) -> None:
     """Name no place: others may write there, too."""
 
 
+def unreadable(sink: Any, name: str) -> None:
+    """Give no example: no source reads what it writes."""
+
+
 @dataclass(frozen=True)
 class SinkKind(Generic[S]):
     """The engine's knowledge of a kind of sink. ``S`` is the class of its descriptors."""
@@ -96,6 +100,9 @@ class SinkKind(Generic[S]):
     place: Callable[[S], str | None] = of_its_own
     """Names the place where it writes, in the same words for every sink that writes there (``the map 'm'``). Two active jobs do
     not write into one place, unless their users say so. None: nobody else can, it does no harm, or it is not known."""
+    example: Callable[[S, str], str | None] = unreadable
+    """Names an example of what it writes under the name of its stage, in the words that SourceKind.reads knows: the path of a
+    file, or the place. None: no kind of source reads it, or it is not known."""
 
 
 def sink_kind(node: Node) -> SinkKind[Any]:

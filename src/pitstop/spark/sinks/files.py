@@ -13,6 +13,7 @@ from pitstop.kit.counts import counted
 from pitstop.kit.local_paths import local_path
 from pitstop.outputs.file_epochs import FileEpochs, WrittenFiles, open_folder
 from pitstop.pipeline.sinks import FilesSink
+from pitstop.plan.places import folder_place
 from pitstop.spark.sinks import LAST, EpochContext, SinkKind
 from pitstop.spark.sinks.file_formats import UNPLACED, check_columns, has_rows, save, written_below
 
@@ -79,7 +80,13 @@ def _moves(files: list[Path], staging: Path, epochs: FileEpochs, epoch: int) -> 
 
 
 def _place(sink: FilesSink) -> str:
-    return f"the folder {folder_of(sink).resolve()}"
+    return folder_place(folder_of(sink))
+
+
+def _example(sink: FilesSink, name: str) -> str:
+    packed = ".gz" if dict(sink.options).get("compression", "none") not in ("none", "uncompressed") else ""
+    file = FileEpochs(str(folder_of(sink).resolve()), "lineage", name).name(0, 0, f".{sink.format}{packed}")
+    return str(Path(folder_of(sink).resolve(), *(f"{column}=value" for column in sink.partition_by), file))
 
 
 KIND = SinkKind(
@@ -91,4 +98,5 @@ KIND = SinkKind(
     transactional=True,
     handles_epochs=True,
     place=_place,
+    example=_example,
 )

@@ -24,6 +24,7 @@ from pitstop.maps.ports import EpochId
 from pitstop.model.config import ProcessingGuarantee
 from pitstop.model.left_out import LeftOut
 from pitstop.pipeline.sinks import MapSink
+from pitstop.plan.places import map_place
 from pitstop.spark.base.columns import to_column
 from pitstop.spark.base.naming import quoted
 from pitstop.spark.base.row_order import ORDER, order_of, order_of_time
@@ -231,7 +232,7 @@ def collect_changes(sink: MapSink, rows: DataFrame, context: EpochContext) -> No
 
 def map_of(sink: MapSink) -> str:
     """Return the name of the map, as a place."""
-    return f"the map '{sink.map}'"
+    return map_place(sink.map)
 
 
 KIND = SinkKind(
@@ -243,4 +244,5 @@ KIND = SinkKind(
     transactional=True,
     handles_epochs=True,
     place=map_of,
+    example=lambda sink, name: map_of(sink),
 )

@@ -46,6 +46,11 @@ def no_concern(spark: SparkSession, source: Source) -> str | None:
     return None
 
 
+def nothing_of_sinks(source: Source, example: str) -> bool:
+    """Return False: no sink writes what it reads."""
+    return False
+
+
 @dataclass(frozen=True)
 class SourceKind:
     """The engine's knowledge of a kind of source."""
@@ -70,6 +75,8 @@ class SourceKind:
     concern: Callable[[SparkSession, Source], str | None] = no_concern
     """Gives what may be amiss with the place it reads, though a stream can begin: a clause that goes on ``Source 'name' (place)
     ...``."""
+    reads: Callable[[Source, str], bool] = nothing_of_sinks
+    """True if its stream would read what a sink writes, by an example: see SinkKind.example."""
 
 
 def python_source(
@@ -80,6 +87,7 @@ def python_source(
     lost: str | None = None,
     more: Callable[[Source], dict[str, str]] = lambda source: {},
     concern: Callable[[SparkSession, Source], str | None] = no_concern,
+    reads: Callable[[Source, str], bool] = nothing_of_sinks,
 ) -> SourceKind:
     """Return the kind that a Python data source reads.
 
@@ -106,6 +114,7 @@ def python_source(
         has_limit=lambda source: has_limit,
         lost=lost,
         concern=concern,
+        reads=reads,
     )
 
 

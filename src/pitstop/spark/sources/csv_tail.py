@@ -25,6 +25,7 @@ from pitstop.spark.internals.prefetching import prefetching
 from pitstop.spark.sources import python_source
 from pitstop.spark.sources.batch import EverythingReader
 from pitstop.spark.sources.csv_marks import EDGE_BYTES, Mark, Positions, Span, open_marked, spans
+from pitstop.spark.sources.csv_names import matches
 from pitstop.spark.sources.csv_plan import FolderPlan, balanced
 from pitstop.spark.sources.csv_records import BYTE_ORDER_MARK, lines, quoted_records
 from pitstop.spark.sources.shared import SMALL_BYTES, Offset, SourceOptions
@@ -175,4 +176,9 @@ def _concern(spark: SparkSession, source: Source) -> str | None:
     return None if folder.is_dir() else f"waits for folder {folder}, which is not there now."
 
 
-KIND = python_source(CsvTailSource, batch=True, gated=True, has_limit=True, more=_resolved, concern=_concern)
+def _reads(source: Source, example: str) -> bool:
+    folder, file = Path(_resolved(source)["path"]).resolve(), Path(example)
+    return file.is_relative_to(folder) and matches(str(file.relative_to(folder)), source.options["glob"])
+
+
+KIND = python_source(CsvTailSource, batch=True, gated=True, has_limit=True, more=_resolved, concern=_concern, reads=_reads)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fnmatch
 import os
 import posixpath
 import re
 import unicodedata
+from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
 
@@ -21,6 +23,7 @@ from pitstop.spark.base.naming import quoted as quoted_name
 from pitstop.spark.base.text_formats import CORRUPT, PLACE, cannot_be_read, lenient_options, reading_options
 from pitstop.spark.internals.file_systems import has_file_system, matches
 from pitstop.spark.sources import SourceKind
+from pitstop.spark.sources.csv_names import matches as matches_glob
 
 _WILD = set("*?[{\\")
 _GLOB = set("*?[]{}\\")
@@ -160,4 +163,25 @@ def _concern(spark: SparkSession, source: Source) -> str | None:
     return f"reads {path}, and there is no file or folder of that pattern now."
 
 
-KIND = SourceKind(_stream, _batch, check_stream=_check_stream, has_limit=_has_limit, folder=folder_url, concern=_concern)
+def _reads(source: Source, example: str) -> bool:
+    """Return True if Spark would list that file: in the folder, in its folders of partitions, or wherever it looks."""
+    named, file = _of_this_machine(source.options["path"]), PurePath(example)
+    if named is None or not file.is_absolute():
+        return False
+    options = {name.casefold(): value for name, value in source.options.items()}
+    if not fnmatch.fnmatchcase(file.name, options.get("pathglobfilter", "*")):
+        return False
+    everywhere = options.get("recursivefilelookup", "false").casefold() == "true"
+    listed = [file, *(parent for parent in file.parents if everywhere or _are_partitions(file.relative_to(parent).parts[:-1]))]
+    if os.path.lexists(named) or not set(named) & _WILD:
+        return PurePath(os.path.realpath(named)) in listed
+    return any(matches_glob(str(path), posixpath.normpath(named)) for path in listed)
+
+
+def _are_partitions(folders: tuple[str, ...]) -> bool:
+    return all("=" in folder for folder in folders)
+
+
+KIND = SourceKind(
+    _stream, _batch, check_stream=_check_stream, has_limit=_has_limit, folder=folder_url, concern=_concern, reads=_reads
+)

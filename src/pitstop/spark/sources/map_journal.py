@@ -14,6 +14,8 @@ from pitstop.errors import StoreError, UsageError
 from pitstop.kit.counts import counted
 from pitstop.maps.model import JournalBounds, JournalEvent, JournalSlice
 from pitstop.maps.ports import MapStore
+from pitstop.pipeline.sources import Source
+from pitstop.plan.places import map_place
 from pitstop.spark.internals.prefetching import prefetching
 from pitstop.spark.sources import python_source
 from pitstop.spark.sources.batch import EverythingReader
@@ -154,4 +156,8 @@ class MapJournalSource(DataSource):
         return EverythingReader(MapJournalReader(SourceOptions("map_journal", self.options)))
 
 
-KIND = python_source(MapJournalSource, batch=True, gated=True, has_limit=True, lost="lost")
+def _reads(source: Source, example: str) -> bool:
+    return example == map_place(source.options["map"])
+
+
+KIND = python_source(MapJournalSource, batch=True, gated=True, has_limit=True, lost="lost", reads=_reads)
