@@ -53,11 +53,12 @@ EVENT = st.tuples(
 )
 
 
-def plan_of(spark, aggregate):
+def plan_of(spark, aggregate, time="ts", rolling=False):
     p = ps.Pipeline()
-    rows = p.read_from(ps.sources.items([], SCHEMA), name="rows").with_timestamps("ts")
-    windows = rows.group_by("group").window(ps.tumbling("1 minute")).aggregate("stage", x=aggregate)
-    windows.write_to(ps.sinks.noop(), name="out")
+    rows = p.read_from(ps.sources.items([], SCHEMA), name="rows").with_columns(sent="ts - interval 1 hour").with_timestamps(time)
+    keyed = rows.group_by("group")
+    kept = keyed.rolling_aggregate if rolling else keyed.window(ps.tumbling("1 minute")).aggregate
+    kept("stage", **{"made" if rolling else "x": aggregate}).write_to(ps.sinks.noop(), name="out")
     return compile_pipeline(spark, p).to_dict()
 
 
@@ -77,6 +78,37 @@ def test_an_aggregate_whose_state_would_be_of_two_meanings_is_refused(spark, bef
     report = compare(plan_of(spark, before), plan_of(spark, after), 2)
     assert [line.verdict for line in report.lines if line.stage == "stage"] == ["refused" if reason else "restored"]
     assert reason is None or reason in str(report.reasons)
+
+
+@pytest.mark.parametrize("rolling", [False, True], ids=["window", "rolling"])
+@pytest.mark.parametrize(
+    ("aggregate", "time", "reason"),
+    [
+        (ps.first("x"), "sent", "took in first(x, event time ts) and now takes in first(x, event time sent)"),
+        (ps.last("x"), "sent", "took in last(x, event time ts) and now takes in last(x, event time sent)"),
+        (
+            ps.all_of(n=ps.count(), at=ps.last("x")),
+            "sent",
+            "event time ts) and now takes in all_of count last(x, event time sent)",
+        ),
+        (ps.last("x"), "ts", None),
+        (ps.max_by("x", "ts"), "sent", None),
+        (ps.count(), "sent", None),
+    ],
+    ids=["first", "last", "within another", "the same time", "by a column", "of no order"],
+)
+def test_an_aggregate_by_event_time_is_refused_where_another_column_is_the_event_time(spark, aggregate, time, reason, rolling):
+    report = compare(plan_of(spark, aggregate, rolling=rolling), plan_of(spark, aggregate, time, rolling), 2)
+    assert [line.verdict for line in report.lines if line.stage == "stage"] == ["refused" if reason else "restored"]
+    assert reason is None or reason in str(report.reasons)
+
+
+def test_a_release_that_did_not_note_the_column_of_the_event_time_is_gone_on_with(spark):
+    before, after = (plan_of(spark, ps.last("x")) for _ in range(2))
+    stage = next(stage for stage in before["stages"] if stage["name"] == "stage")
+    taken = stage["layout"]["parameters"]["taken"]["x"]
+    taken[0] = taken[0].replace("event time ts", "event time")
+    assert [line.verdict for line in compare(before, after, 2).lines if line.stage == "stage"] == ["restored"]
 
 
 def expected(events):

@@ -134,7 +134,7 @@ def _taken(frame: DataFrame, parts: Mapping[str, tuple[Aggregate, list[Column], 
     inputs_by_result = {}
     for name, (aggregate, inputs, lifted) in parts.items():
         said, as_lifted = ([next(texts) for _ in columns] for columns in (inputs, lifted))
-        shown = ["event time" if v is EVENT_TIME else text for v, text in zip(aggregate.inputs, said, strict=True)]
+        shown = [f"event time {text}" if v is EVENT_TIME else text for v, text in zip(aggregate.inputs, said, strict=True)]
         kind = " ".join(aggregate.kinds)
         how = ", ".join(as_lifted)
         inputs_by_result[name] = [how if aggregate.own else f"{kind}({', '.join(shown)})", how]
