@@ -264,6 +264,22 @@ def epochs(results, say):
             results.append(result(f"put_to_result_{kind}_{name}", value, "ms", f"<= {aim}", value <= aim, how))
 
 
+def idle(results, say):
+    """Plain and Pitstop take turns, so that whatever else the machine does meets both."""
+    cores: dict[str, list[float]] = {"plain": [], "pitstop": []}
+    for number in range(ROUNDS):
+        for which, found in cores.items():
+            say(f"a job that has nothing to do for a minute, {which}, round {number + 1} of {ROUNDS}")
+            found.append(run(which, script="idle.py")["cores"])
+    ours, theirs = (statistics.median(cores[which]) for which in ("pitstop", "plain"))
+    how = "windows by key over a folder of CSV in which nothing happens; processor time of all its processes over 60 s"
+    results.append(result("idle_job_cores", ours, "cores", "-", True, f"{how}; median of {ROUNDS} rounds"))
+    how = (
+        f"that over the same by hand, with Spark's own source of CSV, looked for new rows as often, which took {theirs:.3f} cores"
+    )
+    results.append(result("idle_job_vs_plain", ours / theirs, "ratio", "<= 1", ours <= theirs, how))
+
+
 def page(results, say):
     say("the page over a store of 1,000 jobs, 500 snapshots and a map of a million entries")
     found = run(script="page.py")
@@ -394,6 +410,7 @@ MEASURES = {
         steady,
         live,
         epochs,
+        idle,
         page,
         operator,
         sql,
