@@ -113,13 +113,13 @@ def test_who_signs_out_in_one_tab_signs_out_in_all(browser, filled, stack):
     here.context.close()
 
 
-def test_who_signs_out_is_a_stranger_again(seat):
-    here = seat()
-    page = here.go("/")
+def test_who_signs_out_is_a_stranger_again(browser, filled, stack):
+    here = Seat(browser, stack.url, HttpService(stack.url).sign_in_link())  # of its own: others go on with theirs
+    page = here.page
     page.get_by_role("button", name="Signed in as operator").click()
     page.get_by_role("menuitem", name="Sign out").click()
     page.get_by_role("heading", name="Sign in to Pitstop").wait_for()
-    here.faults.clear()  # the browser tells of each answer that refuses
+    here.context.close()
 
 
 def test_a_page_of_another_site_gets_nothing(seat, stack, tmp_path):
