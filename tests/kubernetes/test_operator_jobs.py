@@ -1,15 +1,17 @@
 """What is asked of jobs, and of their cluster while they run: by their spec, and otherwise. One cluster for all tests."""
 
 import json
+import re
 import secrets
 import statistics
+import time
 import zipfile
 
 import pytest
 
 from pitstop.operator.jobs import AWAY_SECONDS
 from pitstop.operator.kinds import JET_JOB
-from tests.kubernetes.manifests import snapshot
+from tests.kubernetes.manifests import a_map, snapshot
 from tests.kubernetes.operating import make_jar, operator
 from tests.kubernetes.phases import Phases
 from tests.kubernetes.rig.clients import ClientError
@@ -153,6 +155,52 @@ def test_an_archive_of_classes_is_refused_with_a_sentence(user):
     user.kubectl.apply(user.job("java", jarName="classes.jar"))
     text = "classes.jar holds no Python: Pitstop runs Python packages, not Java classes."
     user.kubectl.until(lambda: user.status("jetjob", "java")["failureText"] == text, SOON_SECONDS, "it says so")
+
+
+TIMED = """import pitstop as ps
+
+
+@ps.job()
+def timed(readings: str, letters: str) -> ps.Pipeline:
+    pipeline = ps.Pipeline()
+    rows = pipeline.read_from(ps.sources.map_journal(readings), name="readings").select(
+        "key", "timestamp_seconds(cast(new_value AS bigint)) AS ts"
+    )
+    taken = rows.with_timestamps("ts", dead_letters=ps.sinks.map(letters, key="text", value="error"))
+    taken.write_to(ps.sinks.map("taken", key="key", value="ts"), name="taken")
+    return pipeline
+"""
+
+
+def test_rows_far_ahead_of_the_clock_are_dead_letters_and_the_status_says_how_many(user):
+    (user.bucket / "timed.py").write_text(TIMED)
+    user.kubectl.apply(a_map("readings", eventJournal={"capacity": 100}))
+    user.until("map", "readings", "Success")
+    options = {"max_ahead": "1 hour"}
+    user.submit("timed", jarName="timed.py", mainClass="timed:timed", arguments=["readings", "letters"], options=options)
+    now = int(time.time())
+    for key, ahead in (("near", 1800), ("far", 7200), ("farther", 7200_000)):
+        user.pitstop("map", "put", "readings", key, str(now + ahead))
+    user.kubectl.until(lambda: len(entries(user, "letters")) == 2, SOON_SECONDS, "there are two dead letters")
+    letters = {json.loads(text)["key"]: error for text, error in entries(user, "letters").items()}
+    assert letters.keys() == {"far", "farther"}
+    assert all(error.endswith(", more than 1 hour ahead of the clock") for error in letters.values())
+    user.kubectl.until(lambda: entries(user, "taken").keys() == {"near"}, SOON_SECONDS, "the row in time is taken")
+    user.kubectl.until(
+        lambda: re.search("^Left out: +2 too far ahead of the clock$", user.pitstop("status", "timed"), re.MULTILINE) is not None,
+        SOON_SECONDS,
+        "its status says so",
+    )
+    status = user.status("jetjob", "timed")
+    assert (status["phase"], status.get("failureText")) == ("Running", None)
+    user.kubectl("delete", "jetjob", "timed", "--wait=true", seconds=120)
+
+
+def entries(user, name):
+    """The values of a map by their keys; none of a map that nobody has made yet."""
+    maps = {each["name"] for each in json.loads(user.pitstop("map", "list", "-o", "json"))}
+    found = json.loads(user.pitstop("map", "entries", name, "-o", "json")) if name in maps else []
+    return {each["key"]: each["value"] for each in found}
 
 
 def test_a_job_waits_for_the_credentials_of_its_bucket_and_then_starts_by_itself(user):
