@@ -16,7 +16,7 @@ from pitstop.kit.clock import Clock
 from pitstop.store.dialects import dialect_of
 from pitstop.store.dialects.ports import Cursor, Dialect
 
-HEAD = "0022"
+HEAD = "0021"
 """The newest migration; kept here so that opening a current store needs no alembic."""
 
 

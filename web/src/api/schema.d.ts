@@ -1082,7 +1082,7 @@ export interface paths {
         put?: never;
         /**
          * Sign out
-         * @description The browser forgets its session.
+         * @description The browser forgets its session, and no server of the store knows it any more.
          */
         post: operations["sign_out"];
         delete?: never;
@@ -2288,6 +2288,12 @@ export interface components {
             user_cancelled: boolean;
         };
         /**
+         * LeftOut
+         * @description A reason. The value names the figure, of a stage or source, that counts such rows since the job was submitted.
+         * @enum {string}
+         */
+        LeftOut: "unparsed_rows" | "ahead_rows" | "untimed_rows" | "late_rows" | "keyless_rows" | "long_key_rows" | "older_rows" | "failed_rows" | "lost_rows" | "repeated_rows";
+        /**
          * LogLevel
          * @description How much a logger tells: what is of its level, and all that is graver. The names are those of log4j.
          * @enum {string}
@@ -2597,6 +2603,11 @@ export interface components {
              */
             epoch: number;
             /**
+             * Epoch At
+             * @description When the last epoch was committed; null before the first.
+             */
+            epoch_at: string | null;
+            /**
              * Epoch Ms
              * @description How long the last epoch with data took, in milliseconds.
              * @default 0
@@ -2608,6 +2619,13 @@ export interface components {
              * @default 0
              */
             input_rows: number;
+            /**
+             * Left Out Before
+             * @description The rows that went no further of stages that updates have dropped, by reason.
+             */
+            left_out_before: {
+                [key: string]: number;
+            };
             /**
              * Parts Ms
              * @description The parts of the last epoch with data in milliseconds, in the words of Spark; ``addBatch`` computes and writes its rows.
@@ -2624,7 +2642,9 @@ export interface components {
             /**
              * Stages
              * @description Per stage: rows in and out since the job was submitted, state rows and bytes, ``state_ms`` (how long its tasks were at its
-             *     state in the last epoch with data), rows that go no further, a figure for each reason (model.left_out), source offsets.
+             *     state in the last epoch with data), rows that go no further, a figure for each reason (model.left_out), source offsets, and
+             *     of a source ``behind`` (how much was there to read when its last epoch was planned, and is not in that) with
+             *     ``behind_in``, the unit: bytes, events or rows.
              */
             stages: {
                 [key: string]: {

@@ -1,1 +1,0 @@
-import{t as e}from"./Anchor-IfvlY0Vf.js";import{S as t,en as n}from"./IconAlertTriangle-DVNp7rQI.js";var r=n();function i({job:n}){return(0,r.jsx)(e,{component:t,to:`/jobs/$job`,params:{job:n.id},inherit:!0,children:n.name??n.id})}export{i as t};

@@ -1,1 +1,0 @@
-import{$n as e,Wn as t,en as n}from"./IconAlertTriangle-DVNp7rQI.js";import{n as r}from"./When-CZblk9Qp.js";var i=e(t(),1),a=n();function o(){let e=r(),[t]=(0,i.useState)(()=>Date.now());return(0,a.jsxs)(`span`,{className:`figure`,"aria-hidden":`true`,children:[Math.max(0,Math.round((e-t)/1e3)),` s`]})}export{o as t};

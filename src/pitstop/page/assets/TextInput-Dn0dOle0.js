@@ -1,1 +1,0 @@
-import{Ut as e,Xt as t,en as n}from"./IconAlertTriangle-DVNp7rQI.js";import{D as r}from"./index-BnzNqHfZ.js";var i=n(),a=e(e=>{let n=t([`Input`,`InputWrapper`,`TextInput`],null,e);return(0,i.jsx)(r,{component:`input`,...n,__staticSelector:`TextInput`})});a.classes=r.classes,a.displayName=`@mantine/core/TextInput`;export{a as t};

@@ -1,0 +1,1 @@
+function e(e,t){let n=e?.filter(e=>e.id===t||e.name===t)??[],r=e=>e.status!==`FAILED`&&e.status!==`COMPLETED`;return n.sort((e,t)=>Number(r(t))-Number(r(e))||t.submission_time.localeCompare(e.submission_time))[0]}export{e as t};
