@@ -1,4 +1,4 @@
-"""What the operator itself refuses, in the words of resources.md, through kubectl. No pod has to run for it."""
+"""What the operator itself refuses, in its words, through kubectl. No pod has to run for it."""
 
 import dataclasses
 import json

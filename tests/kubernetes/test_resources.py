@@ -1,4 +1,4 @@
-"""Every rule of resources.md that Kubernetes itself enforces (deploy/kubernetes/crds.yaml), in its words, through kubectl."""
+"""Every rule for resources that Kubernetes itself enforces (deploy/kubernetes/crds.yaml), in its words, through kubectl."""
 
 import json
 

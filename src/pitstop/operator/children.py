@@ -1,4 +1,4 @@
-"""The Kubernetes objects that make up a cluster (resources.md, Hazelcast).
+"""The Kubernetes objects that make up a cluster.
 
 They are the pods of a control plane and of members, a volume that the pods share, and the services that lead to them. This module
 only describes the objects; it makes none.

@@ -1,4 +1,4 @@
-"""The status of a cluster, decided from what is seen (resources.md, Hazelcast). This module only decides; it changes nothing."""
+"""The status of a cluster, decided from what is seen. This module only decides; it changes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The CustomResourceDefinitions of our resources, made from their models (resources.md).
+"""The CustomResourceDefinitions of our resources, made from their models.
 
 Kubernetes itself refuses as much as it can, by rules in CEL, so that wrong resources are refused even while the operator is
 away. The rules need Kubernetes 1.30 or later (``optionalOldSelf``).

@@ -1,4 +1,4 @@
-"""The next step for a JetJob, decided from what is seen (resources.md, JetJob). This module only decides; it changes nothing.
+"""The next step for a JetJob, decided from what is seen. This module only decides; it changes nothing.
 
 A decision depends only on what is seen, not on earlier decisions, so an operator that decides again after a crash decides alike.
 The one exception is ``Restarted``, which is carried out once for each change of spec.state to it.

@@ -1,4 +1,4 @@
-"""The next step for a Map, decided from what is seen (resources.md, Map). This module only decides; it changes nothing."""
+"""The next step for a Map, decided from what is seen. This module only decides; it changes nothing."""
 
 from __future__ import annotations
 

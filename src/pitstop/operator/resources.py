@@ -1,4 +1,4 @@
-"""The resources of group hazelcast.com in the form of Kubernetes (resources.md). Their CRDs are made from these models."""
+"""The resources of group hazelcast.com in the form of Kubernetes. Their CRDs are made from these models."""
 
 from __future__ import annotations
 

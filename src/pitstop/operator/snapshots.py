@@ -1,4 +1,4 @@
-"""The next step for a JetJobSnapshot, decided from what is seen (resources.md). This module only decides; it changes nothing."""
+"""The next step for a JetJobSnapshot, decided from what is seen. This module only decides; it changes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Kubernetes is told of our kinds (resources.md). That it understands and enforces it is shown in tests/kubernetes."""
+"""What Kubernetes is told of our kinds. That it understands and enforces it is shown in tests/kubernetes."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a JetJob asks for. Messages and states are those of resources.md."""
+"""What a JetJob asks for. Messages and states are those of Hazelcast's operator."""
 
 import dataclasses
 import hashlib

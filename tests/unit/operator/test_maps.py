@@ -1,4 +1,4 @@
-"""What a Map asks for (resources.md)."""
+"""What a Map asks for."""
 
 import dataclasses
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a JetJobSnapshot asks for (resources.md)."""
+"""What a JetJobSnapshot asks for."""
 
 import dataclasses
 
