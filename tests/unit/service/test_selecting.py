@@ -17,7 +17,7 @@ class Scripted:
     def __init__(self, *answers):
         self._left, self.closed = iter(answers), False
 
-    def run(self, make):
+    def run(self, make, asker=None):
         return self
 
     def __iter__(self):
@@ -77,7 +77,7 @@ def test_what_is_told_of_mappings_has_no_password():
             return {"polled": Mapping("polled", "HttpPoll", options={"url": "http://bob:pw@host/"})}
 
     class Told(Scripted):
-        def run(self, make):
+        def run(self, make, asker=None):
             asked.append(make(1))
             return self
 
