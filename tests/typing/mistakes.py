@@ -50,5 +50,5 @@ client = ps.connect("http://127.0.0.1:8080")
 handle = client.submit("speeds.py", config={"partitions": 4})
 handle.configure(snapshot_interval=10)
 handle.configure(partition=2)  # mistake
-client.submit("speeds.py", config={"partition": 4})  # mistake
-client.submit("speeds.py", config={"partitions": "four"})  # mistake
+options = {"partitions": 4}
+client.submit("speeds.py", config=options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Unpack
@@ -64,7 +64,7 @@ class Client:
         args: tuple[str, ...] | list[str] = (),
         name: str | None = None,
         initial_snapshot: str | None = None,
-        config: JobOptions | None = None,
+        config: JobOptions | Mapping[str, Any] | None = None,
         id: str | None = None,
     ) -> JobHandle:
         """Submit an artifact and return at once: the job starts by itself (:meth:`JobHandle.wait_started`).
@@ -216,7 +216,7 @@ class JobHandle:
         artifact: str | Path,
         entry: str | None = None,
         args: tuple[str, ...] | list[str] = (),
-        config: JobOptions | None = None,
+        config: JobOptions | Mapping[str, Any] | None = None,
         snapshot: str | None = None,
         watch_seconds: float = 0.0,
     ) -> UpdateResult:

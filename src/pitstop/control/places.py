@@ -58,7 +58,7 @@ def unless_shared(job: Job, event: Event, registry: Registry) -> Event:
         request = event.request
         ended = job.state is JobState.FAILED and not job.state_dropped
         if ended and isinstance(request, Resume | UpdateJob) and not _allows(job, request):
-            _refuse(job, sinks_of(job.version.plan), registry.jobs(include_ended=False))
+            _refuse(job, sinks_of(job.version.plan), registry.jobs(include_ended=False), isinstance(request, UpdateJob))
         return event
     fact = event.fact if isinstance(event, Observation) and event.token == job.token else None
     if not isinstance(event, Observation) or not isinstance(fact, Compiled):
@@ -91,7 +91,12 @@ def _allows(job: Job, request: Resume | UpdateJob) -> bool:
     return JobConfig.from_options({"allow_shared": options.get("allow_shared")}, base=job.version.config).allow_shared
 
 
-def _refuse(job: Job, sinks: list[PlannedSink], others: Iterable[Job]) -> None:
+def _refuse(job: Job, sinks: list[PlannedSink], others: Iterable[Job], may_allow: bool = True) -> None:
+    """Raise ConflictError if one of the sinks writes where another active job writes.
+
+    ``may_allow``: whether the request can say ``--allow-shared``. One that cannot is refused for the same place alone: a job that
+    was accepted before folders within folders were refused comes back as it was.
+    """
     placed = [(sink, sink.place) for sink in sinks if sink.place is not None]
     if not placed:
         return
@@ -100,16 +105,17 @@ def _refuse(job: Job, sinks: list[PlannedSink], others: Iterable[Job]) -> None:
             continue
         places = {sink.place for version in _versions(other) for sink in sinks_of(version.plan) if sink.place is not None}
         for sink, place in placed:
-            taken = next((_taken(place, theirs, other) for theirs in sorted(places) if _meet(place, theirs)), None)
+            taken = next((_taken(place, theirs, other) for theirs in sorted(places) if _meet(place, theirs, may_allow)), None)
             if taken is not None:
+                allowed = "let both write there by" if may_allow else "update it with"
                 raise ConflictError(
                     f"Sink '{sink.name}' ({sink.location}) of job '{job.display_name}' writes into {place}, {taken}: give it a "
-                    "place of its own, or let both write there by --allow-shared (option allow_shared, in SQL allowShared)."
+                    f"place of its own, or {allowed} --allow-shared (option allow_shared, in SQL allowShared)."
                 )
 
 
-def _meet(place: str, other: str) -> bool:
-    return place == other or lies_within(place, other) or lies_within(other, place)
+def _meet(place: str, other: str, within: bool) -> bool:
+    return place == other or (within and (lies_within(place, other) or lies_within(other, place)))
 
 
 def _taken(place: str, theirs: str, other: Job) -> str:
@@ -121,10 +127,14 @@ def _taken(place: str, theirs: str, other: Job) -> str:
 
 
 def _refuse_circles(job: Job, plan: Stored) -> None:
-    """Raise ConflictError if a source of the plan reads what a sink of it writes, and none of the job's versions does so."""
+    """Raise ConflictError if a source of the plan reads what a sink of it writes, and none of the job's versions does so.
+
+    Plans of older releases do not say what their sources read: such a source goes on.
+    """
     own = {pair for version in _versions(job) for pair in _circles(version.plan)}
+    silent = {name for version in _versions(job) for name in _silent_sources(version.plan)}
     for source, sink in _circles(plan):
-        if (source, sink) not in own:
+        if (source, sink) not in own and source not in silent:
             stages = {stage["name"]: stage for stage in plan["stages"]}
             raise ConflictError(
                 f"Source '{source}' ({stages[source].get('location', '')}) of job '{job.display_name}' reads what its sink "
@@ -136,6 +146,11 @@ def _refuse_circles(job: Job, plan: Stored) -> None:
 
 def _circles(plan: Stored | None) -> list[tuple[str, str]]:
     return [(stage["name"], sink) for stage in (plan or {}).get("stages", ()) for sink in stage.get("reads_sinks", ())]
+
+
+def _silent_sources(plan: Stored | None) -> list[str]:
+    stages = (plan or {}).get("stages", ())
+    return [stage["name"] for stage in stages if stage["kind"] == StageKind.SOURCE and "reads_sinks" not in stage]
 
 
 def _versions(job: Job) -> Iterator[Version]:

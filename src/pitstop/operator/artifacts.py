@@ -61,7 +61,10 @@ def code_of(spec: JetJobSpec, credentials: Mapping[str, str] | None, files_from:
     """
     if "/" in spec.jar_name or spec.jar_name.startswith("."):
         raise ArtifactError(f"spec.jarName: '{spec.jar_name}' is no name of a file: bucketURI says in which folder it is.")
-    file = tempfile.TemporaryFile()  # noqa: SIM115 - it outlives this function
+    try:
+        file = tempfile.TemporaryFile()  # noqa: SIM115 - it outlives this function
+    except OSError as error:
+        raise ArtifactError(f"{spec.jar_name} cannot be kept by the operator: {error.strerror}.") from error
     try:
         if spec.remote_url is not None:
             missing, unreadable = f"{spec.remote_url} could not be found", f"{spec.remote_url} cannot be read"
@@ -74,6 +77,9 @@ def code_of(spec: JetJobSpec, credentials: Mapping[str, str] | None, files_from:
         if code.size > MOST_BYTES:
             raise TooLargeError(f"{spec.jar_name} {_TOO_LARGE}")
         return code
+    except OSError as error:  # of the operator's own disk: errors of the place are in words already
+        file.close()
+        raise ArtifactError(f"{spec.jar_name} cannot be kept by the operator: {error.strerror}.") from error
     except BaseException:
         file.close()
         raise

@@ -24,7 +24,6 @@ from pitstop.operator.cluster_names import (
 )
 from pitstop.operator.kinds import CLAIM, CONFIG_MAP, DISRUPTION_BUDGET, NETWORK_POLICY, SERVICE, STATEFUL_SET
 from pitstop.operator.kube.api import Kind, Object
-from pitstop.operator.resources import ServiceType
 
 
 def children(cluster: Named, image: Image, token_mark: str) -> list[tuple[Kind, Object]]:
@@ -66,8 +65,9 @@ def _service(cluster: Named) -> Object:
     """Return the Service that clients of the cluster call."""
     ports = [{"name": "http", "port": PORT, "targetPort": "http"}]
     outside = cluster.resource.spec.expose_externally
-    kind = outside.discovery_service_type if outside is not None else ServiceType.CLUSTER_IP
-    spec = {"type": kind.value, "selector": labels(cluster, CONTROL_PLANE), "ports": ports}
+    spec: Object = {"selector": labels(cluster, CONTROL_PLANE), "ports": ports}
+    if outside is not None:  # else the type is left to whoever has set it
+        spec["type"] = outside.discovery_service_type.value
     return {"metadata": metadata(cluster, cluster.name), "spec": spec}
 
 

@@ -68,12 +68,24 @@ def members(cluster: Named, image: Image, token_mark: str) -> Object:
         memory = image.control_plane_memory
     container = _container(cluster, image, arguments, cores, memory)
     if asked is not None:
-        of_part = {name: value for name, value in (("requests", asked.requests), ("limits", asked.limits)) if value}
-        container["resources"] = {
-            name: {**container["resources"].get(name, {}), **of_part.get(name, {})} for name in ("requests", "limits")
-        }
+        container["resources"] = _resources(container["resources"], asked)
     count = 0 if cluster.resource.spec.executor_pods else cluster.resource.spec.cluster_size
     return _stateful_set(cluster, image, cluster.name, MEMBER, count, container, token_mark)
+
+
+def _resources(usual: Object, asked: ContainerResources) -> Object:
+    """Return the resources of a member. Where a request would be above its limit, the usual one of the two gives way."""
+    requests, limits = asked.requests or {}, asked.limits or {}
+    all_requests, all_limits = {**usual["requests"], **requests}, {**usual["limits"], **limits}
+    for name in all_requests.keys() & all_limits.keys():
+        request, limit = amount(all_requests[name]), amount(all_limits[name])
+        if request is None or limit is None or request <= limit:
+            continue
+        if name not in limits:
+            all_limits[name] = all_requests[name]
+        elif name not in requests:
+            all_requests[name] = all_limits[name]
+    return {"requests": all_requests, "limits": all_limits}
 
 
 def _cores(asked: ContainerResources | None) -> int | None:

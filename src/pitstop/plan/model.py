@@ -70,8 +70,8 @@ class PlanStage:
     """The digest of all that a source's reader is told, which recognizes it under another name. None: the plan is older."""
     concern: str | None = None
     """A concern about the place that a source reads: a clause that goes on ``Source 'name' (place) ...``."""
-    reads_sinks: tuple[str, ...] = ()
-    """The names of the sinks of the same plan whose rows a source reads as they come."""
+    reads_sinks: tuple[str, ...] | None = None
+    """The sinks of the same plan whose rows a source reads as they come. None: of an older plan, or no source of a stream."""
 
     @property
     def connector(self) -> str:
@@ -94,7 +94,7 @@ class PlanStage:
             **({"place": self.place} if self.place is not None else {}),
             **({"settings": self.settings} if self.settings is not None else {}),
             **({"concern": self.concern} if self.concern is not None else {}),
-            **({"reads_sinks": list(self.reads_sinks)} if self.reads_sinks else {}),
+            **({"reads_sinks": list(self.reads_sinks)} if self.reads_sinks is not None else {}),
         }
 
     @classmethod
@@ -114,7 +114,7 @@ class PlanStage:
             place=data.get("place"),
             settings=data.get("settings"),
             concern=data.get("concern"),
-            reads_sinks=tuple(data.get("reads_sinks", ())),
+            reads_sinks=tuple(data["reads_sinks"]) if "reads_sinks" in data else None,
         )
 
 

@@ -9,6 +9,7 @@ from pitstop.errors import ConflictError
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, JobSource, JobState, Starting, Update, Version, Watched
 from pitstop.model.layout import StageKind
+from pitstop.model.operation import Operation, Resume
 from pitstop.model.run import Compiled, Failed, Observation
 from pitstop.plan.model import Plan, PlanStage
 from pitstop.testing.registry import MemoryRegistry
@@ -125,6 +126,27 @@ def test_a_circle_that_a_job_has_already_goes_on_and_no_other_one():
     refuse_shared(job(circle("out")), circle("out"), [])
     assert refusal(job(circle("out")), circle("out", "more"))
     assert refusal(job(circle("out")), circle("out", source="new"))
+
+
+def test_a_source_of_an_older_release_s_plan_which_does_not_say_what_it_reads_goes_on():
+    silent, telling = plan(out=THERE), circle("out")
+    assert "reads_sinks" not in silent["stages"][0]
+    refuse_shared(job(silent), telling, [])
+    telling["stages"][0]["reads_sinks"] = []
+    assert refusal(job(telling), circle("out"))
+
+
+@pytest.mark.parametrize(("theirs", "refused"), [("the folder /rows", True), ("the folder /rows/late", False)])
+def test_a_failed_job_comes_back_below_another_one_and_not_where_it_writes_itself(theirs, refused):
+    registry = MemoryRegistry()
+    registry.add_job(job(plan(theirs=theirs), "other"))
+    failed, resume = job(plan(out=THERE), state=JobState.FAILED), Operation(7, "id", Resume())
+    if not refused:
+        assert unless_shared(failed, resume, registry) is resume
+        return
+    with pytest.raises(ConflictError) as error:
+        unless_shared(failed, resume, registry)
+    assert error.value.message.endswith("or update it with --allow-shared (option allow_shared, in SQL allowShared).")
 
 
 @pytest.mark.parametrize("phase", [Starting, Watched])

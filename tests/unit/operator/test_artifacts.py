@@ -1,3 +1,4 @@
+import errno
 import functools
 import io
 import os
@@ -159,3 +160,12 @@ def test_nobody_reads_the_credentials_of_the_operators_machine_through_it(served
     monkeypatch.setattr(artifacts, "_CREDENTIAL_SERVICES", (ip_address("127.0.0.1"),))
     with pytest.raises(ArtifactError, match=r"cannot be read: at 127\.0\.0\.1 clouds hand out the credentials of a machine"):
         code_of(spec(remoteURL=served), None, None)
+
+
+def test_a_full_disk_of_the_operator_is_told(bucket, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(artifacts.tempfile, "TemporaryFile", full)
+    with pytest.raises(ArtifactError, match=r"jobs.jar cannot be kept by the operator: No space left on device\."):
+        code_of(in_folder(bucket), None, bucket)

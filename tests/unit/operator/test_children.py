@@ -227,6 +227,27 @@ def test_what_a_manifest_of_hazelcast_asks_for_is_carried_out():
     assert member["args"][member["args"].index("--cores") + 1] == "3"
 
 
+@pytest.mark.parametrize(
+    ("resources", "requests", "limits"),
+    [
+        ({"requests": {"memory": "64Gi"}}, {"cpu": str(IMAGE.member_cores), "memory": "64Gi"}, {"memory": "64Gi"}),
+        ({"limits": {"memory": "16Mi"}}, {"cpu": str(IMAGE.member_cores), "memory": "16Mi"}, {"memory": "16Mi"}),
+        (
+            {"limits": {"cpu": "500m"}},
+            {"cpu": "500m", "memory": IMAGE.member_memory},
+            {"cpu": "500m", "memory": IMAGE.member_memory},
+        ),
+    ],
+)
+def test_a_usual_request_or_limit_gives_way_to_the_one_that_is_asked_for(resources, requests, limits):
+    (member,) = pod(named(resources=resources), "hazelcast")["containers"]
+    assert member["resources"] == {"requests": requests, "limits": limits}
+
+
+def test_the_type_of_a_service_that_nobody_asks_to_expose_is_left_alone():
+    assert "type" not in made(named())["Service", "hazelcast"]["spec"]
+
+
 def test_what_means_nothing_here_is_named():
     assert sorted(ignored_fields(named(**OF_HAZELCAST).resource.spec)) == [
         "spec.clusterName",

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from datetime import datetime
 
 from pitstop.errors import ConflictError, NotFoundError, PitstopError, StoreError, UnreachableError, WaitTimeoutError
-from pitstop.model.job import JobState
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.operator import kinds
 from pitstop.operator.connections import Connection
@@ -55,7 +54,32 @@ def reconcile_snapshot(around: Surroundings, found: Object) -> float | None:
     seen = _seen(found, resource, job, connection, cluster is not None)
     if cluster is not None:
         seen = dataclasses.replace(seen, namesake=_namesake(around, found, resource, cluster))
+    refusal: ConflictError | None = None
+    try:
+        kept = around.slow.exports.outcome(key_of(kinds.JET_JOB_SNAPSHOT, found), found["metadata"]["uid"])
+    except (UnreachableError, StoreError, WaitTimeoutError):
+        raise  # it may have been exported: the next look finds it
+    except ConflictError as error:
+        # An operator that is gone may have asked for it: the snapshot is then kept before the job can have ended.
+        refusal, kept = error, None
+        if job is not None and connection is not None:
+            connection.ask_again(job_id(job["metadata"]["uid"]))
+            seen = dataclasses.replace(
+                _seen(found, _exporting(resource), job, connection, cluster is not None), namesake=seen.namesake
+            )
+    except PitstopError as error:
+        _say(around, found, could_not_export(seen, error.message))
+        return None
+    if kept is not None:
+        # The look may be older than the export, which can have ended the job.
+        saved = dataclasses.replace(seen, resource=_exporting(resource), namesake=None, kept=kept)
+        _say(around, found, decide_snapshot(saved).status)
+        around.slow.exports.forget(key_of(kinds.JET_JOB_SNAPSHOT, found))
+        return None
     decision = decide_snapshot(seen)
+    if refusal is not None and decision.status.state is SnapshotState.EXPORTING and not decision.export:
+        _say(around, found, could_not_export(seen, refusal.message))  # the job stands, and nothing is under way any more
+        return None
     _say(around, found, decision.status)
     if decision.export and connection is not None and cluster is not None and job is not None:
         return _export(around, found, resource, job, cluster, connection)
@@ -129,33 +153,20 @@ def _export(
         def export() -> SnapshotRecord:
             return connection.service.export_snapshot(identity, name, cancel=resource.spec.cancel_job)
 
-        pause = _begin(around, found, resource, cluster, export)
-        if not exports.has(key, uid):
-            return pause
-    seen = SeenSnapshot(metadata["name"], metadata["generation"], resource, True, actual=JobState.RUNNING)
-    try:
-        kept = exports.outcome(key, uid)
-    except (UnreachableError, StoreError, WaitTimeoutError):
-        raise  # it may have been exported: the next look finds it
-    except ConflictError:
-        # An operator that is gone may have asked for it: the snapshot is then kept before the job can have ended.
-        connection.ask_again(identity)
-        return SOON_SECONDS
-    except PitstopError as error:
-        _say(around, found, could_not_export(seen, error.message))
-        return None
-    if kept is not None:
-        known = (resource.status or JetJobSnapshotStatus()).model_copy(update={"state": SnapshotState.EXPORTING})
-        exporting = resource.model_copy(update={"status": known})
-        _say(around, found, decide_snapshot(dataclasses.replace(seen, resource=exporting, kept=kept)).status)
-        exports.forget(key)
+        return _begin(around, found, resource, cluster, export)
     return None
+
+
+def _exporting(resource: JetJobSnapshot) -> JetJobSnapshot:
+    """Return the resource as it is while it is exported, whatever the status that was read says."""
+    known = (resource.status or JetJobSnapshotStatus()).model_copy(update={"state": SnapshotState.EXPORTING})
+    return resource.model_copy(update={"status": known})
 
 
 def _begin(
     around: Surroundings, found: Object, resource: JetJobSnapshot, cluster: Object, export: Callable[[], SnapshotRecord]
 ) -> float | None:
-    """Begin the export, and return None; or return the seconds until the next look. None: it is over, or gone.
+    """Begin the export. Return the seconds until the next look; None: once the export is over, or not at all.
 
     The resource is read again first, since another operator may have exported it meanwhile.
     """

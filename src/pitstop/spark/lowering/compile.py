@@ -88,7 +88,8 @@ def compile_pipeline(
         if isinstance(node.spec, SinkSpec) and not runs_already:
             check_sink(node, frame)
         stage = _stage(spark, node, frame, lowering, pipeline.migrations)
-        stages.append(replace(stage, reads_sinks=_own_rows(node, pipeline)) if streaming and id(node) not in tables else stage)
+        of_stream = streaming and isinstance(node.spec, SourceSpec) and id(node) not in tables
+        stages.append(replace(stage, reads_sinks=_own_rows(node, pipeline)) if of_stream else stage)
     check_early(pipeline.nodes, lowering.layouts)
     cuts = cuts_of(pipeline.nodes)
     operators = operators_of(cuts, lowering.layouts) if streaming else ()
@@ -138,8 +139,6 @@ def _stage(
 
 def _own_rows(node: Node, pipeline: Pipeline) -> tuple[str, ...]:
     """Return the names of the sinks whose rows a source reads as they come."""
-    if not isinstance(node.spec, SourceSpec):
-        return ()
     reads, sinks = source_kind(node).reads, [each for each in pipeline.nodes if isinstance(each.spec, SinkSpec)]
     examples = {sink.name: sink_kind(sink).example(sink.sink, sink.name) for sink in sinks}
     return tuple(name for name, example in examples.items() if example is not None and reads(node.source, example))

@@ -169,13 +169,18 @@ def _reads(source: Source, example: str) -> bool:
     if named is None or not file.is_absolute():
         return False
     options = {name.casefold(): value for name, value in source.options.items()}
-    if not fnmatch.fnmatchcase(file.name, options.get("pathglobfilter", "*")):
+    if not fnmatch.fnmatchcase(file.name, _as_python(options.get("pathglobfilter", "*"))):
         return False
     everywhere = options.get("recursivefilelookup", "false").casefold() == "true"
     listed = [file, *(parent for parent in file.parents if everywhere or _are_partitions(file.relative_to(parent).parts[:-1]))]
     if os.path.lexists(named) or not set(named) & _WILD:
         return PurePath(os.path.realpath(named)) in listed
-    return any(matches_glob(str(path), posixpath.normpath(named)) for path in listed)
+    return any(matches_glob(str(path), _as_python(posixpath.normpath(named))) for path in listed)
+
+
+def _as_python(pattern: str) -> str:
+    """Return a pattern of Hadoop's as Python writes it: ``[^a]`` is ``[!a]``. Patterns with braces match nothing."""
+    return pattern.replace("[^", "[!")
 
 
 def _are_partitions(folders: tuple[str, ...]) -> bool:

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from pitstop.errors import UsageError
+from pitstop.errors import ConflictError, UsageError
 from pitstop.model.job import JobState
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.operator import kinds
@@ -20,7 +20,10 @@ class Service:
     """What a reconciler asks of a cluster's server."""
 
     def __init__(self):
-        self.kept, self.exports, self.refusal = {}, 0, None
+        self.kept, self.exports, self.refusal, self.state = {}, 0, None, JobState.RUNNING
+
+    def job(self, identity):
+        return dataclasses.replace(actual(self.state), id=identity)
 
     def snapshots(self):
         return list(self.kept.values())
@@ -28,7 +31,7 @@ class Service:
     def export_snapshot(self, identity, name, cancel):
         self.exports += 1
         if self.refusal is not None:
-            raise UsageError(self.refusal)
+            raise self.refusal
         self.kept[name] = SnapshotRecord(name, identity, "job", CREATED + 9, 12, f"/data/{name}@{self.exports}", 1)
         return self.kept[name]
 
@@ -56,7 +59,10 @@ def looked(lab):
     """Reconcile a JetJobSnapshot, and return its status."""
 
     def look(name="state"):
-        lab.again = reconcile_snapshot(lab.around, lab.api.objects[kinds.JET_JOB_SNAPSHOT, name])
+        lab.looked_at.append(None)
+        while lab.looked_at:
+            lab.looked_at.clear()
+            lab.again = reconcile_snapshot(lab.around, lab.api.objects[kinds.JET_JOB_SNAPSHOT, name])
         return lab.api.status(kinds.JET_JOB_SNAPSHOT, name)
 
     return look
@@ -81,11 +87,34 @@ def test_an_export_that_takes_long_holds_no_worker(lab, looked, service):
 
 
 def test_an_export_that_is_refused_is_told(lab, looked, service):
-    service.refusal = "no room"
+    service.refusal = UsageError("no room")
     status = looked()
     assert (status["state"], status["message"]) == ("Failed", "no room")
     looked()
     assert service.exports == 1
+
+
+def test_an_export_that_ends_the_job_is_told_however_old_the_look_at_its_resource_is(lab, looked, service):
+    lab.later = []
+    looked()
+    (export,) = lab.later
+    export()
+    lab.connection.jobs[lab.identity("job")] = dataclasses.replace(actual(JobState.FAILED), id=lab.identity("job"))
+    stale = lab.api.objects[kinds.JET_JOB_SNAPSHOT, "state"] | {"status": {}}
+    reconcile_snapshot(lab.around, stale)
+    assert lab.api.status(kinds.JET_JOB_SNAPSHOT, "state")["state"] == "Exported"
+
+
+def test_an_export_that_a_job_gives_up_has_failed(lab, looked, service):
+    service.refusal, service.state = ConflictError("The job is SUSPENDED."), JobState.SUSPENDED
+    status = looked()
+    assert (status["state"], status["message"], lab.again) == ("Failed", "The job is SUSPENDED.", None)
+
+
+def test_an_export_that_an_operator_before_has_begun_is_found(lab, looked, service):
+    service.export_snapshot(lab.identity("job"), "state", cancel=True)
+    service.refusal, service.state = ConflictError("The job is FAILED."), JobState.FAILED
+    assert looked()["state"] == "Exported"
 
 
 def test_a_snapshot_that_is_deleted_while_it_is_exported_goes_with_what_was_saved(lab, looked, service):
