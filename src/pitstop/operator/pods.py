@@ -73,9 +73,9 @@ def members(cluster: Named, image: Image, token_mark: str) -> Object:
     return _stateful_set(cluster, image, cluster.name, MEMBER, count, container, token_mark)
 
 
-def _resources(usual: Object, asked: ContainerResources) -> Object:
-    """Return the resources of a member. Where a request would be above its limit, the usual one of the two gives way."""
-    requests, limits = asked.requests or {}, asked.limits or {}
+def _resources(usual: Object, own: ContainerResources) -> Object:
+    """Return a member's resources. Where a request would be above its limit, the usual value gives way to the cluster's own."""
+    requests, limits = own.requests or {}, own.limits or {}
     all_requests, all_limits = {**usual["requests"], **requests}, {**usual["limits"], **limits}
     for name in all_requests.keys() & all_limits.keys():
         request, limit = amount(all_requests[name]), amount(all_limits[name])

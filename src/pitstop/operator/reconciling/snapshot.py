@@ -56,12 +56,12 @@ def reconcile_snapshot(around: Surroundings, found: Object) -> float | None:
         seen = dataclasses.replace(seen, namesake=_namesake(around, found, resource, cluster))
     refusal: ConflictError | None = None
     try:
-        kept = around.slow.exports.outcome(key_of(kinds.JET_JOB_SNAPSHOT, found), found["metadata"]["uid"])
+        record = around.slow.exports.outcome(key_of(kinds.JET_JOB_SNAPSHOT, found), found["metadata"]["uid"])
     except (UnreachableError, StoreError, WaitTimeoutError):
         raise  # it may have been exported: the next look finds it
     except ConflictError as error:
         # An operator that is gone may have asked for it: the snapshot is then kept before the job can have ended.
-        refusal, kept = error, None
+        refusal, record = error, None
         if job is not None and connection is not None:
             connection.ask_again(job_id(job["metadata"]["uid"]))
             seen = dataclasses.replace(
@@ -70,10 +70,10 @@ def reconcile_snapshot(around: Surroundings, found: Object) -> float | None:
     except PitstopError as error:
         _say(around, found, could_not_export(seen, error.message))
         return None
-    if kept is not None:
+    if record is not None:
         # The look may be older than the export, which can have ended the job.
-        saved = dataclasses.replace(seen, resource=_exporting(resource), namesake=None, kept=kept)
-        _say(around, found, decide_snapshot(saved).status)
+        over = dataclasses.replace(seen, resource=_exporting(resource), namesake=None, kept=record)
+        _say(around, found, decide_snapshot(over).status)
         around.slow.exports.forget(key_of(kinds.JET_JOB_SNAPSHOT, found))
         return None
     decision = decide_snapshot(seen)
@@ -159,8 +159,8 @@ def _export(
 
 def _exporting(resource: JetJobSnapshot) -> JetJobSnapshot:
     """Return the resource as it is while it is exported, whatever the status that was read says."""
-    known = (resource.status or JetJobSnapshotStatus()).model_copy(update={"state": SnapshotState.EXPORTING})
-    return resource.model_copy(update={"status": known})
+    status = (resource.status or JetJobSnapshotStatus()).model_copy(update={"state": SnapshotState.EXPORTING})
+    return resource.model_copy(update={"status": status})
 
 
 def _begin(
