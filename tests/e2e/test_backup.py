@@ -139,7 +139,7 @@ def story(tmp_path):
 def test_it_goes_on_exactly_at_another_place_and_at_the_same_one(story, tmp_path):
     story.input.begin()
     story.reads_on()
-    assert "Backup of 1 jobs and 0 snapshots" in pitstop("-t", story.stack.url, "backup", tmp_path / "first")
+    assert "Backup of 1 job and 0 snapshots" in pitstop("-t", story.stack.url, "backup", tmp_path / "first")
     story.reads_on()
     story.shut_down()
     told = pitstop("restore", tmp_path / "first", "--data", tmp_path / "elsewhere")

@@ -232,9 +232,7 @@ def test_a_query_ends_with_who_has_asked_even_before_it_has_begun(client, stack)
         httpx2.post(f"{stack.url}/api/v1/sql", json={"statements": endless}, headers=headers, timeout=0.5)
     assert rows(client, "SELECT owner FROM cars WHERE __key = 'v1'") == [("o'1",)]
     folder = str(DataFolder(stack.data).queries)
-    (queries,) = [
-        process for process in psutil.process_iter() if process.name() == "java" and folder in "".join(cmdline(process))
-    ]
+    (queries,) = javas_of(folder)
 
     def rests():
         before = processor_seconds(queries)
@@ -249,23 +247,19 @@ def test_a_query_that_cannot_be_ended_ends_with_its_process(stack):
     assert rows(client, "SELECT 1") == [(1,)]
     folder = str(DataFolder(stack.data).queries)
 
-    def javas():
-        found = [process for process in psutil.process_iter() if process.name() == "java" and folder in "".join(cmdline(process))]
-        return {process.pid for process in found if process.status() != psutil.STATUS_ZOMBIE}
-
-    before = javas()
+    before = {process.pid for process in javas_of(folder)}
     long = "aggregate(sequence(1, 60000), 0L, (a, x) -> a + {0})"
     with pytest.raises(UsageError, match="The query took more than 5 seconds"):
         rows(client, f"SELECT {long.format(long.format('n'))} AS s FROM VALUES (1) AS v (n)")
-    assert wait_until(lambda: not before & javas(), 30), "it is still computed"
+    assert wait_until(lambda: not before & {process.pid for process in javas_of(folder)}, 30), "it is still computed"
     assert rows(client, "SELECT 2") == [(2,)]
 
 
-def cmdline(process):
-    try:
-        return process.cmdline()
-    except psutil.Error:
-        return []
+def javas_of(folder):
+    """The JVMs that work in a folder. Processes that end while they are listed are left out."""
+    listed = psutil.process_iter(["name", "cmdline", "status"])
+    javas = [process for process in listed if process.info["name"] == "java" and process.info["status"] != psutil.STATUS_ZOMBIE]
+    return [process for process in javas if folder in "".join(process.info["cmdline"] or ())]
 
 
 def processor_seconds(process):
