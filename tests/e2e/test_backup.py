@@ -144,7 +144,7 @@ def test_it_goes_on_exactly_at_another_place_and_at_the_same_one(story, tmp_path
     story.shut_down()
     told = pitstop("restore", tmp_path / "first", "--data", tmp_path / "elsewhere")
     assert re.search(
-        r"Sink 'all' of job \S+: [1-9]\d* later files of .*/out/rows are now in .*/out/rows/_pitstop/withdrawn-", told
+        r"Sink 'all' of job \S+: [1-9]\d* later files? of .*/out/rows moved to .*/out/rows/_pitstop/withdrawn-", told
     )
     story.start(tmp_path / "elsewhere")
     story.reads_on()
@@ -178,7 +178,7 @@ def test_a_copy_made_by_hand_loses_nothing_without_a_word_and_a_moved_folder_goe
     failed = story.client.service.wait_for(story.client.job("copied").id, (JobState.FAILED,), 120)
     assert "and it is none of this job's saved state: the data folder was put back from an older copy" in failed.failure
     story.shut_down()
-    assert "later files" in pitstop("withdraw", "--data", data)
+    assert "later file" in pitstop("withdraw", "--data", data)
     data.rename(tmp_path / "moved")
     story.start(tmp_path / "moved")
     job = story.client.job(failed.id)
