@@ -99,7 +99,7 @@ def _epoch(progress: Progress) -> str | None:
 
 
 def _restarts(job: JobStatus) -> str | None:
-    """How many runs were followed by another one, and why."""
+    """Return the number of runs that another one followed, by cause."""
     causes = ", ".join(f"{runs:,} {cause.value}" for cause, runs in job.restarts.items())
     return f"{sum(job.restarts.values()):,} ({causes})" if causes else None
 

@@ -159,7 +159,7 @@ class JobHandle:
 
     @property
     def display_status(self) -> DisplayStatus:
-        """The same in the word that people look at: CANCELLED if a user cancelled the job."""
+        """The word for its state that people look at: CANCELLED if a user cancelled the job."""
         return self.details.display_status
 
     def metrics(self) -> Progress:

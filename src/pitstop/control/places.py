@@ -105,11 +105,11 @@ def _refuse(job: Job, sinks: list[PlannedSink], others: Iterable[Job], may_allow
             continue
         places = {sink.place for version in _versions(other) for sink in sinks_of(version.plan) if sink.place is not None}
         for sink, place in placed:
-            taken = next((_taken(place, theirs, other) for theirs in sorted(places) if _meet(place, theirs, may_allow)), None)
-            if taken is not None:
+            clause = next((_taken(place, theirs, other) for theirs in sorted(places) if _meet(place, theirs, may_allow)), None)
+            if clause is not None:
                 allowed = "let both write there by" if may_allow else "update it with"
                 raise ConflictError(
-                    f"Sink '{sink.name}' ({sink.location}) of job '{job.display_name}' writes into {place}, {taken}: give it a "
+                    f"Sink '{sink.name}' ({sink.location}) of job '{job.display_name}' writes into {place}, {clause}: give it a "
                     f"place of its own, or {allowed} --allow-shared (option allow_shared, in SQL allowShared)."
                 )
 

@@ -115,7 +115,7 @@ class _Answers:
         self._columns = self._rows = self._closed = False
         """True once columns, or rows, were given out; nobody asks any more."""
         self._alone = self._for_others = 0
-        """How often the query was begun anew after a process that ended without a word, and after one that ended for another."""
+        """The times that the query was begun anew: after a process that ended without a word; after one that ended for others."""
 
     def __iter__(self) -> Iterator[Answer]:
         return self

@@ -196,22 +196,22 @@ class DataFolder:
 
     @property
     def queries(self) -> Path:
-        """Where the process works that carries SELECT out. Each query has a folder there, which goes away with it."""
+        """The folder of the process that carries SELECT out. Each query has a folder there, which goes away with it."""
         return self._own / "queries"
 
     @property
     def queries_log(self) -> Path:
-        """What that process prints."""
+        """The log of that process."""
         return self._own / "queries.log"
 
     @property
     def viewer_queries(self) -> Path:
-        """Where the process works that carries out SELECT of viewers."""
+        """The folder of the process that carries out SELECT of viewers."""
         return self._own / "viewer-queries"
 
     @property
     def viewer_queries_log(self) -> Path:
-        """What that process prints."""
+        """The log of that process."""
         return self._own / "viewer-queries.log"
 
     @property

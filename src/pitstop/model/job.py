@@ -70,7 +70,7 @@ class DisplayStatus(StrEnum):
 
     @property
     def sentence(self) -> str:
-        """What it means, for people."""
+        """The meaning of the word, in a sentence."""
         return _DISPLAY_SENTENCES.get(self) or JobState(self.value).sentence
 
 
@@ -142,7 +142,7 @@ class Progress:
     tables_away: tuple[TableAway, ...] = ()
     """Tables of hash joins that cannot be read; one goes from here once it has been read again."""
     epoch_at: Moment | None = None
-    """When the last epoch was committed; null before the first."""
+    """The time at which the last epoch was committed; null before the first."""
     left_out_before: dict[LeftOut, int] = field(default_factory=dict)
     """The rows that went no further of stages that updates have dropped, by reason."""
 
@@ -159,7 +159,7 @@ class Progress:
 
     @property
     def left_out_in_all(self) -> dict[LeftOut, int]:
-        """The same with the stages that updates have dropped: it only grows."""
+        """The rows left out by reason, with those of stages that updates have dropped: it only grows."""
         now, before = self.left_out, self.left_out_before
         return {reason: now.get(reason, 0) + before.get(reason, 0) for reason in LeftOut if reason in now or reason in before}
 

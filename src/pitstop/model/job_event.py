@@ -33,7 +33,7 @@ class StateChange:
     """The word for the state before that people look at: CANCELLED where a user had cancelled the job. null: an older release
     recorded the event."""
     display_new: DisplayStatus | None = None
-    """The same for the state since then."""
+    """The word that people look at for the state since then."""
     kind: Literal["state"] = "state"
     """Tells it from other events."""
 

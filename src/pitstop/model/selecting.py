@@ -13,7 +13,7 @@ BEGIN_ANEW = 75
 
 @dataclass(frozen=True)
 class Asker:
-    """Whose query it is, as far as bounds go."""
+    """The one who asks a query, as far as bounds go."""
 
     viewer: bool = False
     """True for those who may only look: their queries have a process of their own."""

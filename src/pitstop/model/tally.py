@@ -1,4 +1,4 @@
-"""What has befallen a job since it was submitted, as counts: restarts by cause, and updates."""
+"""Counts of a job since it was submitted: restarts by cause, and updates."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class RestartCause(StrEnum):
-    """Why a run of a job ended and another one follows it."""
+    """The reason for which a run of a job ended and another one follows it."""
 
     REQUESTED = "requested"
     """A user asked for it."""
@@ -32,10 +32,10 @@ class Tally:
     """The counts of a job. They only grow."""
 
     restarts: dict[RestartCause, int] = field(default_factory=dict)
-    """How many of its runs were followed by another one, by cause; a cause that has not come is not there."""
+    """The number of runs that another one followed, by cause; a cause that has not come is not there."""
     updates: int = 0
-    """How many updates have put a new version in the place of the one before."""
+    """The number of updates after which a new version runs."""
     failed_updates: int = 0
-    """How many had stopped the job, or had their version in place, and were taken back."""
+    """The number of updates that stopped the job, or put their version in place, and were taken back."""
     gap_seconds: float | None = None
     """The gap of the last update that succeeded; None: there was none, or it was of a suspended job."""

@@ -50,8 +50,8 @@ def _all_in(wanted: list[Any], there: list[Any], name: str) -> bool:
     key = _BY_KEY.get(name)
     if key is None:
         return len(wanted) == len(there) and all(_is_in(each, its, name, "") for each, its in zip(wanted, there, strict=True))
-    known = {each.get(key): each for each in there}
-    return all(each[key] in known and _is_in(each, known[each[key]], name, "") for each in wanted)
+    items = {each.get(key): each for each in there}
+    return all(each[key] in items and _is_in(each, items[each[key]], name, "") for each in wanted)
 
 
 def amount(written: Any) -> Decimal | None:

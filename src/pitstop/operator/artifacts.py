@@ -131,10 +131,10 @@ def _from_bucket(
 def _from_public_bucket(uri: str, name: str, file: IO[bytes]) -> None:
     deadline = time.monotonic() + DOWNLOAD_SECONDS
     try:
-        found = public(uri).get(name)
-        if found.meta["size"] > MOST_BYTES:
+        code = public(uri).get(name)
+        if code.meta["size"] > MOST_BYTES:
             raise TooLargeError(f"{name} in {uri} {_TOO_LARGE}")
-        for part in found.stream():
+        for part in code.stream():
             file.write(part)
             if time.monotonic() > deadline:
                 raise ArtifactError(f"{name} cannot be read from {uri}: it was not there whole after {DOWNLOAD_SECONDS:g} s.")

@@ -33,9 +33,9 @@ _BY_STATUS = {
 def of_download(error: BaseException, host: str) -> str:
     """Return the cause of a download that failed. ``host`` names its server."""
     for each in _all_of(error):
-        known = _of_one(each, host)
-        if known is not None:
-            return known
+        cause = _of_one(each, host)
+        if cause is not None:
+            return cause
     return str(error)[:_LONGEST] or type(error).__name__
 
 

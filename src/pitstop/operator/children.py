@@ -50,8 +50,8 @@ def token_secret(cluster: Named, token: str) -> Object:
 
 
 def _claim(cluster: Named, image: Image) -> Object:
-    kept = cluster.resource.spec.persistence
-    modes = kept.pvc.access_modes if kept is not None and kept.pvc is not None else None
+    persistence = cluster.resource.spec.persistence
+    modes = persistence.pvc.access_modes if persistence is not None and persistence.pvc is not None else None
     spec: Object = {
         "accessModes": modes or ["ReadWriteMany" if cluster.resource.spec.store_secret_name else "ReadWriteOnce"],
         "resources": {"requests": {"storage": image.storage}},

@@ -91,18 +91,18 @@ def conditions_of(
     Each keeps its time as long as its status stays. ``now`` is in whole seconds.
     """
     meant, since = outlook or usual_outlook(phase), {each.type: each for each in before}
-    found: list[Condition] = []
+    conditions: list[Condition] = []
 
     def add(name: str, holds: bool, reason: str, message: str) -> None:
-        status, known = ConditionStatus.TRUE if holds else ConditionStatus.FALSE, since.get(name)
-        kept = known.last_transition_time if known is not None and known.status is status else now
-        found.append(
+        status, previous = ConditionStatus.TRUE if holds else ConditionStatus.FALSE, since.get(name)
+        changed_at = previous.last_transition_time if previous is not None and previous.status is status else now
+        conditions.append(
             Condition(
                 type=name,
                 status=status,
                 reason=reason,
                 message=message,
-                last_transition_time=kept,
+                last_transition_time=changed_at,
                 observed_generation=generation,
             )
         )
@@ -111,4 +111,4 @@ def conditions_of(
         add(name, holds, phase.value, message or "")
     if ignored:
         add(IGNORED, True, "OfHazelcast", f"they change nothing here: {', '.join(ignored)}")
-    return found
+    return conditions

@@ -56,8 +56,8 @@ class Errands(Generic[T]):
     def has(self, key: Key, mark: str) -> bool:
         """True if this errand of a resource waits, runs, or is over and not forgotten. ``mark`` tells it from earlier ones."""
         with self._lock:
-            known = self._errands.get(key)
-            return known is not None and known.mark == mark
+            errand = self._errands.get(key)
+            return errand is not None and errand.mark == mark
 
     def begin(self, key: Key, mark: str, place: str, work: Callable[[], T]) -> None:
         """Begin an errand, in the place of any other of this resource. ``place`` is where it may have to wait."""
@@ -68,13 +68,13 @@ class Errands(Generic[T]):
     def outcome(self, key: Key, mark: str) -> T | None:
         """Return what an errand has brought; None while it is under way. An error that it met is raised, and it is forgotten."""
         with self._lock:
-            known = self._errands.get(key)
-            if known is None or known.mark != mark or not known.over:
+            errand = self._errands.get(key)
+            if errand is None or errand.mark != mark or not errand.over:
                 return None
-            if known.error is not None:
+            if errand.error is not None:
                 del self._errands[key]
-                raise known.error
-            return known.result
+                raise errand.error
+            return errand.result
 
     def forget(self, key: Key) -> None:
         """Forget the errand of a resource. One that runs goes on, and what it brings is dropped."""
@@ -91,8 +91,8 @@ class Errands(Generic[T]):
         deadline = time.monotonic() + seconds
         with self._lock:
             self._errands.clear()
-            while self._running and (left := deadline - time.monotonic()) > 0:
-                self._lock.wait(left)
+            while self._running and (seconds_left := deadline - time.monotonic()) > 0:
+                self._lock.wait(seconds_left)
 
     def _start_those_with_room(self) -> None:
         while (chosen := self._next()) is not None:

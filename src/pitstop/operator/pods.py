@@ -59,16 +59,16 @@ def control_plane(cluster: Named, image: Image, token_mark: str) -> Object:
 
 def members(cluster: Named, image: Image, token_mark: str) -> Object:
     """Return the StatefulSet of the pods that lend their processors to jobs."""
-    asked = cluster.resource.spec.resources
-    cores = str(_cores(asked) or image.member_cores)
+    own = cluster.resource.spec.resources
+    cores = str(_cores(own) or image.member_cores)
     arguments = ["member", "--name", "$(POD_NAME)", "--host", "$(POD_IP)", "--cores", cores, *_store_arguments(cluster)]
     memory = image.member_memory
     if cluster.resource.spec.drivers_on_members:
         arguments.append("--print-job-logs")
         memory = image.control_plane_memory
     container = _container(cluster, image, arguments, cores, memory)
-    if asked is not None:
-        container["resources"] = _resources(container["resources"], asked)
+    if own is not None:
+        container["resources"] = _resources(container["resources"], own)
     count = 0 if cluster.resource.spec.executor_pods else cluster.resource.spec.cluster_size
     return _stateful_set(cluster, image, cluster.name, MEMBER, count, container, token_mark)
 

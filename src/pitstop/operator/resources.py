@@ -190,7 +190,7 @@ class ServiceType(StrEnum):
 
 
 class PullPolicy(StrEnum):
-    """When an image is pulled."""
+    """The rule by which an image is pulled."""
 
     ALWAYS = "Always"
     IF_NOT_PRESENT = "IfNotPresent"
@@ -532,15 +532,15 @@ class JetJobSnapshot(Part):
 
 def ignored_fields(spec: Part, path: str = "spec") -> list[str]:
     """Return the paths of the fields in a spec that are accepted, and change nothing."""
-    found = []
+    paths = []
     for name, about in type(spec).model_fields.items():
         value, where = getattr(spec, name), f"{path}.{about.alias or to_camel(name)}"
         if value is None:
             continue
         if isinstance(value, Part):
-            found += ignored_fields(value, where)
+            paths += ignored_fields(value, where)
         elif (about.description or "").startswith(IGNORED):
-            found.append(where)
+            paths.append(where)
     if isinstance(spec, HazelcastSpec) and spec.image is None:
-        found += [f"{path}.{name}" for name in ("repository", "version") if getattr(spec, name) is not None]
-    return found
+        paths += [f"{path}.{name}" for name in ("repository", "version") if getattr(spec, name) is not None]
+    return paths

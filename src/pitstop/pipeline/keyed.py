@@ -99,12 +99,12 @@ class KeyedStage(Generic[S]):
         ttl_ms = None if ttl is None else milliseconds(ttl, "time to live")
         kept = dead_letters is not None
         spec = MapStatefulSpec(self._keys, function, state, output, ttl_ms, on_evict, timestamp, kept)
-        made = self._stage._then(spec, name)
+        stage = self._stage._then(spec, name)
         keep_late(late, name, spec, self._stage)
         if dead_letters is None:
-            return made
-        made._then(UnhandledSpec(), f"{name}-unhandled")._then(SinkSpec(dead_letters), f"{name}-dead-letters")
-        return made._then(HandledSpec(), f"{name}-rows")
+            return stage
+        stage._then(UnhandledSpec(), f"{name}-unhandled")._then(SinkSpec(dead_letters), f"{name}-dead-letters")
+        return stage._then(HandledSpec(), f"{name}-rows")
 
     def distinct(self, name: str, within: Duration | None = None, late: Sink | None = None) -> S:
         """Keep one row of each group, as soon as one comes. Columns out: those of the row.
@@ -127,9 +127,9 @@ class KeyedStage(Generic[S]):
             )
         within_ms = None if within is None else milliseconds(within, "time bound")
         spec = DistinctSpec(self._keys, within_ms, timestamp)
-        made = self._stage._then(spec, name)
+        stage = self._stage._then(spec, name)
         keep_late(late, name, spec, self._stage)
-        return made
+        return stage
 
 
 class WindowedStage(Generic[S]):

@@ -120,10 +120,10 @@ class Stage(Rows):
     """
 
     def _then(self, spec: Spec, name: str | None, *others: Rows) -> Self:
-        made = super()._then(spec, name, *others)
-        if streams(made._node):
-            check_chains((made._node,))
-        return made
+        stage = super()._then(spec, name, *others)
+        if streams(stage._node):
+            check_chains((stage._node,))
+        return stage
 
     def select(self, *columns: Any, name: str | None = None) -> Stage:
         """Keep or compute these columns. A name or SQL expression, or a Spark Column."""
@@ -224,9 +224,9 @@ class Stage(Rows):
         keys = (on,) if isinstance(on, str) else tuple(on)
         times = (_needed_time(name, self), _needed_time(name, other))
         spec = JoinSpec(keys, milliseconds(within, "time between two rows"), how, times)
-        made = self._then(spec, name, other)
+        stage = self._then(spec, name, other)
         keep_late(late, name, spec, self, other)
-        return made
+        return stage
 
     def hash_join(
         self,

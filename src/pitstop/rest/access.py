@@ -108,8 +108,8 @@ class EndedSessions:
     def put(self, until: Mapping[str, float], read_at: float) -> None:
         """Take over what the store had at a time of the monotonic clock."""
         with self._lock:
-            kept = {session: end for session, end in self._until.items() if end > time.time()}
-            self._until, self._read_at = kept | dict(until), read_at
+            unexpired = {session: end for session, end in self._until.items() if end > time.time()}
+            self._until, self._read_at = unexpired | dict(until), read_at
 
     def add(self, session: Session) -> None:
         with self._lock:

@@ -69,7 +69,7 @@ class Streams:
         many seconds, with the server, or once ``may_read`` is false, which is asked every HEART_BEAT_SECONDS.
         """
         until = None if seconds is None else asyncio.get_running_loop().time() + seconds
-        came, asked = asyncio.Event(), asyncio.get_running_loop().time()
+        came, checked_at = asyncio.Event(), asyncio.get_running_loop().time()
         self._open.add(came)
         try:
             await self._watch()
@@ -79,8 +79,8 @@ class Streams:
             yield self._written("ready" if told or last is None else "resync", place)
             while until is None or asyncio.get_running_loop().time() < until:
                 now = asyncio.get_running_loop().time()
-                if may_read is not None and now - asked >= HEART_BEAT_SECONDS:
-                    asked = now
+                if may_read is not None and now - checked_at >= HEART_BEAT_SECONDS:
+                    checked_at = now
                     if not await may_read():
                         return
                 over = self._over

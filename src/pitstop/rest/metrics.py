@@ -54,14 +54,14 @@ def newest_of_names(jobs: Iterable[JobStatus]) -> list[JobStatus]:
 
     A failure that somebody has seen to, by a job of that name that runs, is no failure to be told of any more.
     """
-    found: list[JobStatus] = []
+    newest: list[JobStatus] = []
     names: set[str] = set()
     for job in jobs:
         if job.active or job.name is None or job.name not in names:
-            found.append(job)
+            newest.append(job)
         if job.name is not None:
             names.add(job.name)
-    return found
+    return newest
 
 
 def _build() -> Metric:

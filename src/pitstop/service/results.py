@@ -51,7 +51,7 @@ class JobStatus:
     name: str | None
     """Unique among the jobs that have not ended."""
     status: JobState
-    """Where the job is in its life, in Jet's words: FAILED also if a user cancelled it."""
+    """The state of the job in Jet's words: FAILED also if a user cancelled it."""
     submission_time: Moment
     """Never changes on restart, suspend or resume."""
     start_time: Moment | None
@@ -101,11 +101,11 @@ class JobStatus:
     placement: Placement | None = None
     """The members that its run is planned for; null if the server has no members of its own."""
     restarts: dict[RestartCause, int] = field(default_factory=dict)
-    """How many of its runs were followed by another one, by cause, since it was submitted."""
+    """The number of its runs that another one followed, by cause, since it was submitted."""
     updates: int = 0
-    """How many updates have put a new version in the place of the one before."""
+    """The number of updates after which a new version runs."""
     failed_updates: int = 0
-    """How many updates had stopped the job, or had their version in place, and were taken back."""
+    """The number of updates that stopped the job, or put their version in place, and were taken back."""
     update_gap_seconds: float | None = None
     """The gap of the last update that succeeded; null: there was none, or it was of a suspended job."""
     display_status: DisplayStatus = DisplayStatus.NOT_RUNNING

@@ -81,8 +81,10 @@ class Run:
         path = environment.sources.admission
         admission = Admission(Path(path), job.config.snapshot_interval_ms) if path is not None else None
         cores, is_local = default_partitions(job.spark), runs_here(job.spark)
-        told = environment.sources.agreements
-        tracker = ProgressTracker(job.plan, before, environment.log, admission, cores, counts_once=is_local, agreements=told)
+        agreements = environment.sources.agreements
+        tracker = ProgressTracker(
+            job.plan, before, environment.log, admission, cores, counts_once=is_local, agreements=agreements
+        )
         environment = dataclasses.replace(environment, left_out=tracker.left_out)
         tables = HashJoinTables(job.spark, job.pipeline, environment, point.checkpoint, before.tables_away)
         waiting = head_start.gated if head_start is not None else None
@@ -247,5 +249,5 @@ class Run:
         self._tables.due = BEHIND_SECONDS
 
     def _tables_stay(self, why: str) -> None:
-        told = f"the tables of hash joins stay as they are, and are read when their time has come again: {why}"
-        self._environment.log("WARN", "pitstop.engine", told)
+        message = f"the tables of hash joins stay as they are, and are read when their time has come again: {why}"
+        self._environment.log("WARN", "pitstop.engine", message)

@@ -1973,7 +1973,7 @@ export interface components {
             due: string | null;
             /**
              * Failed Updates
-             * @description How many updates had stopped the job, or had their version in place, and were taken back.
+             * @description The number of updates that stopped the job, or put their version in place, and were taken back.
              * @default 0
              */
             failed_updates: number;
@@ -2033,7 +2033,7 @@ export interface components {
             progress: components["schemas"]["Progress"];
             /**
              * Restarts
-             * @description How many of its runs were followed by another one, by cause, since it was submitted.
+             * @description The number of its runs that another one followed, by cause, since it was submitted.
              */
             restarts: {
                 [key: string]: number;
@@ -2050,7 +2050,7 @@ export interface components {
              * @description Of a job that has failed or was cancelled: until then it can be brought back.
              */
             state_kept_until: string | null;
-            /** @description Where the job is in its life, in Jet's words: FAILED also if a user cancelled it. */
+            /** @description The state of the job in Jet's words: FAILED also if a user cancelled it. */
             status: components["schemas"]["JobState"];
             /**
              * Submission Time
@@ -2085,7 +2085,7 @@ export interface components {
             update_gap_seconds: number | null;
             /**
              * Updates
-             * @description How many updates have put a new version in the place of the one before.
+             * @description The number of updates after which a new version runs.
              * @default 0
              */
             updates: number;
@@ -2604,7 +2604,7 @@ export interface components {
             epoch: number;
             /**
              * Epoch At
-             * @description When the last epoch was committed; null before the first.
+             * @description The time at which the last epoch was committed; null before the first.
              */
             epoch_at: string | null;
             /**
@@ -2734,7 +2734,7 @@ export interface components {
         };
         /**
          * RestartCause
-         * @description Why a run of a job ended and another one follows it.
+         * @description The reason for which a run of a job ended and another one follows it.
          * @enum {string}
          */
         RestartCause: "requested" | "update" | "rollback" | "rescale" | "server" | "lost" | "away" | "failure";
@@ -3076,7 +3076,7 @@ export interface components {
              * @description When it was decided.
              */
             at: string;
-            /** @description The same for the state since then. */
+            /** @description The word that people look at for the state since then. */
             display_new: components["schemas"]["DisplayStatus"] | null;
             /**
              * @description The word for the state before that people look at: CANCELLED where a user had cancelled the job. null: an older release

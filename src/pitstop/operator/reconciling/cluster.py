@@ -110,14 +110,14 @@ def _all_applied(around: Surroundings, cluster: Named, wanted: list[tuple[Kind, 
     """Apply the parts that are not as wanted, and return the first refusal. A refused part keeps no other from being applied."""
     refusals = []
     for kind, each in wanted:
-        name, asked = each["metadata"]["name"], marked(each)
+        name, part = each["metadata"]["name"], marked(each)
         there = around.world.find(kind, cluster.namespace, name)
         if kind is kinds.CLAIM and there is not None:
             continue  # most of it cannot be changed, and a user may have enlarged the volume
-        if there is not None and is_as_wanted(asked, there):
+        if there is not None and is_as_wanted(part, there):
             continue
         try:
-            around.api.apply(kind, asked)
+            around.api.apply(kind, part)
         except ApiFault as error:
             if code_of(error) not in REFUSED:
                 raise

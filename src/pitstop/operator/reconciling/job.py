@@ -165,9 +165,9 @@ def _with_saved_state(
     name = home["metadata"]["name"] if home is not None else None
     if home is not None and cluster is not None and home["metadata"]["uid"] != cluster["metadata"]["uid"]:
         return dataclasses.replace(seen, snapshot_home=name)
-    kept = kept_of(found, snapshot, None, connection) is not None
-    known = home is not None or snapshot.status.saved_as is not None
-    return dataclasses.replace(seen, snapshot_home=name, snapshot_kept=kept and known)
+    is_kept = kept_of(found, snapshot, None, connection) is not None
+    has_home = home is not None or snapshot.status.saved_as is not None
+    return dataclasses.replace(seen, snapshot_home=name, snapshot_kept=is_kept and has_home)
 
 
 def _older_namesake(around: Surroundings, found: Object, job_name: str, cluster: str) -> str | None:

@@ -54,31 +54,21 @@ def reconcile_snapshot(around: Surroundings, found: Object) -> float | None:
     seen = _seen(found, resource, job, connection, cluster is not None)
     if cluster is not None:
         seen = dataclasses.replace(seen, namesake=_namesake(around, found, resource, cluster))
-    refusal: ConflictError | None = None
-    try:
-        record = around.slow.exports.outcome(key_of(kinds.JET_JOB_SNAPSHOT, found), found["metadata"]["uid"])
-    except (UnreachableError, StoreError, WaitTimeoutError):
-        raise  # it may have been exported: the next look finds it
-    except ConflictError as error:
-        # An operator that is gone may have asked for it: the snapshot is then kept before the job can have ended.
-        refusal, record = error, None
-        if job is not None and connection is not None:
-            connection.ask_again(job_id(job["metadata"]["uid"]))
-            seen = dataclasses.replace(
-                _seen(found, _exporting(resource), job, connection, cluster is not None), namesake=seen.namesake
-            )
-    except PitstopError as error:
-        _say(around, found, could_not_export(seen, error.message))
-        return None
-    if record is not None:
+    outcome = _outcome_of(around, found)
+    if isinstance(outcome, SnapshotRecord):
         # The look may be older than the export, which can have ended the job.
-        over = dataclasses.replace(seen, resource=_exporting(resource), namesake=None, kept=record)
-        _say(around, found, decide_snapshot(over).status)
+        seen = dataclasses.replace(seen, resource=_exporting(resource), namesake=None, kept=outcome)
+        _say(around, found, decide_snapshot(seen).status)
         around.slow.exports.forget(key_of(kinds.JET_JOB_SNAPSHOT, found))
         return None
+    if isinstance(outcome, ConflictError) and job is not None and connection is not None:
+        # An operator that is gone may have asked for it: the snapshot is then kept before the job can have ended.
+        connection.ask_again(job_id(job["metadata"]["uid"]))
+        seen = dataclasses.replace(_seen(found, _exporting(resource), job, connection, True), namesake=seen.namesake)
     decision = decide_snapshot(seen)
-    if refusal is not None and decision.status.state is SnapshotState.EXPORTING and not decision.export:
-        _say(around, found, could_not_export(seen, refusal.message))  # the job stands, and nothing is under way any more
+    stands = decision.status.state is SnapshotState.EXPORTING and not decision.export  # no errand is under way any more
+    if isinstance(outcome, PitstopError) and (stands or not isinstance(outcome, ConflictError)):
+        _say(around, found, could_not_export(seen, outcome.message))
         return None
     _say(around, found, decision.status)
     if decision.export and connection is not None and cluster is not None and job is not None:
@@ -115,8 +105,8 @@ def _seen(
 
 def kept_of(found: Object, resource: JetJobSnapshot, identity: str | None, connection: Connection) -> SnapshotRecord | None:
     """Return the snapshot of this resource; None if its cluster has none. An older snapshot of that name is a different one."""
-    made = _made(found) - CLOCKS_DIFFER_SECONDS
-    return its_own(resource, snapshot_name_of(found), identity, made, connection.service.snapshots())
+    earliest = _made(found) - CLOCKS_DIFFER_SECONDS
+    return its_own(resource, snapshot_name_of(found), identity, earliest, connection.service.snapshots())
 
 
 def _made(found: Object) -> float:
@@ -155,6 +145,19 @@ def _export(
 
         return _begin(around, found, resource, cluster, export)
     return None
+
+
+def _outcome_of(around: Surroundings, found: Object) -> SnapshotRecord | PitstopError | None:
+    """Return the snapshot that an export has brought, or the refusal; None if there is no export, or it is under way.
+
+    An error after which the snapshot may have been exported is raised: the next look finds it.
+    """
+    try:
+        return around.slow.exports.outcome(key_of(kinds.JET_JOB_SNAPSHOT, found), found["metadata"]["uid"])
+    except (UnreachableError, StoreError, WaitTimeoutError):
+        raise
+    except PitstopError as error:
+        return error
 
 
 def _exporting(resource: JetJobSnapshot) -> JetJobSnapshot:

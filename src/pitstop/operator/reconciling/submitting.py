@@ -74,7 +74,7 @@ def _credentials(around: Surroundings, seen: SeenJob) -> dict[str, str] | None:
     bucket = seen.resource.spec.bucket_config
     if bucket is None or bucket.secret_name is None:
         return None
-    known = around.secret(seen.namespace, bucket.secret_name)
-    if known is None:
+    credentials = around.secret(seen.namespace, bucket.secret_name)
+    if credentials is None:
         raise NotFoundError(SECRET_MISSING)
-    return known
+    return credentials

@@ -38,8 +38,8 @@ class Retries:
     def refused(self, uid: str, generation: int, later_each_time: bool = True) -> float:
         """Note a refusal, and return the seconds until the next try."""
         with self._lock:
-            known, count, _ = self._refused.get(uid, (generation, 0, 0.0))
-            count = count + 1 if known == generation and later_each_time else 1
+            of_generation, count, _ = self._refused.get(uid, (generation, 0, 0.0))
+            count = count + 1 if of_generation == generation and later_each_time else 1
             seconds = LATER_SECONDS * min(2.0 ** (count - 1), MOST_TIMES_LATER)
             self._refused[uid] = generation, count, self._clock() + seconds
             return seconds
@@ -47,14 +47,14 @@ class Retries:
     def seconds_left(self, uid: str, generation: int) -> float:
         """Return the seconds for which this generation of a spec must not be tried; 0: it can be tried now."""
         with self._lock:
-            known, _, due = self._refused.get(uid, (generation, 0, 0.0))
-            return max(0.0, due - self._clock()) if known == generation else 0.0
+            of_generation, _, due = self._refused.get(uid, (generation, 0, 0.0))
+            return max(0.0, due - self._clock()) if of_generation == generation else 0.0
 
     def was_refused(self, uid: str, generation: int) -> bool:
         """True if this generation of a spec was refused, and has not gone well since."""
         with self._lock:
-            known = self._refused.get(uid)
-            return known is not None and known[0] == generation
+            refusal = self._refused.get(uid)
+            return refusal is not None and refusal[0] == generation
 
     def still_refused(self, uid: str, generation: int) -> float:
         """Return the seconds until the next look at a lasting refusal. An earlier look does not make the next one later."""

@@ -63,10 +63,10 @@ def _late(spec: LateSpec, ways: WaysOut, last: Column) -> Column:
     """Return a column that says why a row is late; ``last`` is the last late time in microseconds."""
     time = F.col(quoted(ways.late_by or "")).cast("string")
     ended = F.timestamp_micros(last + F.lit(ways.bound.gap_us)).cast("string")
-    said = "the watermark had reached "
+    clause = "the watermark had reached "
     if isinstance(spec.work, WindowSpec):
-        said = f"{'sessions' if isinstance(spec.work.window, Session) else 'windows'} were closed up to "
-    return F.concat(F.lit(f"late: {ways.late_by} is "), time, F.lit(f", and {said}"), ended)
+        clause = f"{'sessions' if isinstance(spec.work.window, Session) else 'windows'} were closed up to "
+    return F.concat(F.lit(f"late: {ways.late_by} is "), time, F.lit(f", and {clause}"), ended)
 
 
 def _json(columns: list[Column]) -> Column:

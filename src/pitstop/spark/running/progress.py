@@ -74,11 +74,11 @@ class ProgressTracker:
         self._agreements = Path(agreements) if agreements is not None else None
         self._log = log
         self._lock = threading.Lock()
-        kept = _of_plan(start.stages, plan)
-        dropped = Progress(stages={name: facts for name, facts in start.stages.items() if name not in kept}).left_out
+        stages = _of_plan(start.stages, plan)
+        dropped = Progress(stages={name: facts for name, facts in start.stages.items() if name not in stages}).left_out
         before = {reason: start.left_out_before.get(reason, 0) + rows for reason, rows in dropped.items()}
         self._progress = dataclasses.replace(
-            start, rows_per_second=0.0, stages=kept, left_out_before=start.left_out_before | before
+            start, rows_per_second=0.0, stages=stages, left_out_before=start.left_out_before | before
         )
         self._concerns = Concerns(log)
         self._told: Counter[tuple[str, str]] = Counter()

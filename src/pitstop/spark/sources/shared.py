@@ -23,7 +23,7 @@ from pitstop.spark.sources.log import SourceLog
 
 Offset = dict[str, Any]
 Behind = tuple[int, str]
-"""How much a source has not read yet, and what that is counted in: bytes, events or rows."""
+"""(amount that a source has not read yet, its unit: bytes, events or rows)."""
 SMALL_ROWS, SMALL_BYTES = 5_000, 512 << 10
 """The most rows, and bytes, of an epoch that is read at once, where it is planned."""
 GATE = "gate"
@@ -142,19 +142,19 @@ def behind_of(folder: Path) -> dict[str, Behind]:
     none.
     """
     # A stage that read another source before has an older file of that one, too.
-    found: dict[str, Behind] = {}
+    amounts: dict[str, Behind] = {}
     for path in sorted(folder.glob("*.json"), key=_changed):
         try:
-            known = _decision(path.read_text())
+            decision = _decision(path.read_text())
         except OSError:
             continue
-        stage = known.get("stage")
+        stage = decision.get("stage")
         if stage is not None:
-            found.pop(stage, None)
-            if known.get("behind") is not None:
-                amount, unit = known["behind"]
-                found[stage] = int(amount), str(unit)
-    return found
+            amounts.pop(stage, None)
+            if decision.get("behind") is not None:
+                amount, unit = decision["behind"]
+                amounts[stage] = int(amount), str(unit)
+    return amounts
 
 
 def _changed(path: Path) -> int:
