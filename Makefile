@@ -23,6 +23,8 @@ ON_POSTGRES := tests/contract tests/unit/store tests/postgres
 # Markers of the tiers (CONTRIBUTING.md): what CI runs after `make test`, and what has a target of its own alone.
 LONG := rules or long
 APART := matrix or hosts or members or page or kubernetes
+# Servers, runs and Spark's Python workers start by the thousand in the tests: each would compile what it imports anew where this is set.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help install demo story story-page test test-fast test-long compatibility support-matrix stage-chains soak fuzz test-security chaos simulation test-postgres test-hosts test-members web test-web kubernetes-rig tutorial test-kubernetes \
 	bench bench-beside bench-peers lint lock pictures clean

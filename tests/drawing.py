@@ -1,7 +1,7 @@
 """Short forms of the slow tiers: a seed draws some tests of each module, so that every test has its turn within some runs.
 
-Of the tests that the markers select, ``--draw SEED`` keeps one in twenty that are marked ``deep``, one in eight that are marked
-``rules`` or ``long``, and one in four of the browser's (``page``). Tests marked ``always`` come in every draw. The tests of a
+Of the tests that the markers select, ``--draw SEED`` keeps one in thirty that are marked ``deep``, one in twelve that are marked
+``rules`` or ``long``, and one in six of the browser's (``page``). Tests marked ``always`` come in every draw. The tests of a
 module marked ``story`` build on one another: they come together or not at all. CI takes the commit for the seed.
 
 ``--until TIME`` (seconds since 1970) bounds a draw on a slow machine: what has not begun by then is skipped and told, unless it
@@ -18,7 +18,7 @@ from itertools import chain
 
 import pytest
 
-ONE_IN = {"deep": 20, "rules": 8, "long": 8, "page": 4}
+ONE_IN = {"deep": 30, "rules": 12, "long": 12, "page": 6}
 """Marker -> of how many tests one is drawn; of a test with several markers the first here counts."""
 
 

@@ -19,9 +19,9 @@ class Item:
 
 
 FAST = [Item(f"tests/unit/test_fast.py::test_{number}") for number in range(50)]
-LARGE = [Item(f"tests/spark/test_large.py::test_{number}", ("long",)) for number in range(24)]
-SMALL = [Item(f"tests/e2e/test_{number}.py::test_it", ("long",)) for number in range(16)]
-DEEP = [Item(f"tests/spark/test_large.py::test_deep_{number}", ("long", "deep")) for number in range(40)]
+LARGE = [Item(f"tests/spark/test_large.py::test_{number}", ("long",)) for number in range(36)]
+SMALL = [Item(f"tests/e2e/test_{number}.py::test_it", ("long",)) for number in range(24)]
+DEEP = [Item(f"tests/spark/test_large.py::test_deep_{number}", ("long", "deep")) for number in range(60)]
 ALWAYS = [Item("tests/e2e/test_always.py::test_it", ("long", "always"))]
 STORY = [Item(f"tests/page/test_story.py::test_{number}", ("deep", "story")) for number in range(5)]
 PAGE = [Item(f"tests/page/test_screens.py::test_{number}", ("page",)) for number in range(12)]
@@ -34,7 +34,7 @@ def test_one_seed_draws_the_same_tests_in_whatever_order_they_come():
 
 @pytest.mark.parametrize(
     ("tests", "share"),
-    [(FAST, 50), (ALWAYS, 1), (LARGE, 3), (SMALL, 2), (DEEP, 2), (PAGE, 3)],
+    [(FAST, 50), (ALWAYS, 1), (LARGE, 3), (SMALL, 2), (DEEP, 2), (PAGE, 2)],
     ids=["fast", "always", "large", "small", "deep", "page"],
 )
 @pytest.mark.parametrize("seed", ["one", "two"])
@@ -44,11 +44,11 @@ def test_a_draw_has_its_share_of_each_kind(seed, tests, share):
 
 def test_a_test_that_is_alone_comes_in_its_share_of_the_draws():
     alone = [Item("tests/chaos/test_chaos.py::test_it", ("long", "deep"))]
-    assert 4 <= sum(len(draw(str(seed), alone)) for seed in range(200)) <= 18
+    assert 2 <= sum(len(draw(str(seed), alone)) for seed in range(200)) <= 18
 
 
 def test_every_test_has_its_turn_within_some_seeds():
-    assert set().union(*(draw(str(seed), ALL) for seed in range(100))) == set(ALL)
+    assert set().union(*(draw(str(seed), ALL) for seed in range(200))) == set(ALL)
 
 
 def test_the_tests_of_a_story_come_together_or_not_at_all():
