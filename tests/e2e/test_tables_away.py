@@ -1,5 +1,8 @@
 """A table of a hash join goes away, or is half-written, under a job of a real server: told, and no update starts without it."""
 
+import json
+import re
+
 import pytest
 
 from pitstop.errors import ConflictError, PitstopError
@@ -69,3 +72,31 @@ def test_a_table_that_is_away_is_told_and_an_update_without_it_is_refused_while_
         (folder / "_temporary").rmdir()
         wait_until(lambda: job.details.progress.tables_away == (), 100, "the table is read again")
         assert wait_until(updated, 300, "a run of it is not about to begin").version == 2
+
+
+def test_a_job_from_a_snapshot_waits_for_a_table_that_is_away_and_goes_on_from_its_state(tmp_path):
+    from stack import Stack, wait_until
+
+    code, folder, elsewhere = tmp_path / "joining.py", tmp_path / "dim", tmp_path / "elsewhere"
+    code.write_text(JOB)
+    folder.mkdir()
+    (folder / "a.csv").write_text("1,first\n")
+
+    with Stack(tmp_path / "stack", spares=1) as stack:
+        client = stack.start_server()
+        job = client.submit(code, args=(str(folder),))
+        wait_until(lambda: client.map("seen").size() == 1, 300, "the first rows")
+        wait_until(lambda: job.status is JobState.RUNNING, 60, "its first epoch is told")
+        job.cancel_and_export_snapshot("half-way")
+        count = client.map("seen").get("first")["n"]
+
+        folder.rename(elsewhere)
+        again = client.submit(code, args=(str(folder),), name="again", initial_snapshot="half-way")
+        wait_until(lambda: again.details.attempts >= 2, 200, "two attempts")
+        assert re.search(UNREAD, str(again.details.interruption))
+        assert client.map("seen").get("first")["n"] == count
+        elsewhere.rename(folder)
+        wait_until(lambda: client.map("seen").get("first")["n"] > count, 200, "rows after the table is back")
+        wait_until(lambda: again.status is JobState.RUNNING, 60, "its first epoch is told")
+        counts = [json.loads(event.new_value)["n"] for event in client.map("seen").journal().events]
+        assert counts == sorted(counts)
