@@ -56,9 +56,9 @@ class Aggregation:
     query: Query
     keys: dict[str, exp.Expr]
     """Column of the result -> the expression by which the rows are grouped."""
-    taken: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
     """Columns that stand beside the results."""
-    found: dict[str, Aggregate] = field(default_factory=dict)
+    aggregates: dict[str, Aggregate] = field(default_factory=dict)
     """Column of the result -> the aggregate that computes it."""
 
     def over_results(self, node: exp.Expr) -> exp.Expr:
@@ -69,7 +69,7 @@ class Aggregation:
                 raise UsageError(
                     place_of(each, self.query).prefix + "A query stands in FROM, and not within an expression: join it"
                 )
-            key = next((name for name, wanted in self.keys.items() if _same(each, wanted, self)), None)
+            key = next((name for name, key_expression in self.keys.items() if _same(each, key_expression, self)), None)
             if key is not None:
                 return exp.column(key, quoted=True)
             if self.relation.is_window_column(each):
@@ -80,48 +80,48 @@ class Aggregation:
                 return self._column(each, None)
             if isinstance(each, exp.Column):
                 self.relation.find(each, self.query)
-                said = f"Expression '{each.name}' is not being grouped: name it in GROUP BY, or in an aggregate"
-                raise wrong(each, self.query, said)
+                message = f"Expression '{each.name}' is not being grouped: name it in GROUP BY, or in an aggregate"
+                raise wrong(each, self.query, message)
             return each
 
-        found = _transformed(node.copy(), replaced)
-        refuse_unless_of_a_row(found, self.query)
-        return found
+        result = _transformed(node.copy(), replaced)
+        refuse_unless_of_a_row(result, self.query)
+        return result
 
     def _column(self, call: exp.Expr, condition: exp.Expr | None) -> exp.Column:
         name, aggregate = self._aggregate(call, condition)
-        self.found.setdefault(name, aggregate)
+        self.aggregates.setdefault(name, aggregate)
         return exp.column(name, quoted=True)
 
     def _aggregate(self, call: exp.Expr, condition: exp.Expr | None) -> tuple[str, Aggregate]:
-        made: Aggregate | None = None
+        aggregate: Aggregate | None = None
         value = call.this
         distinct = isinstance(value, exp.Distinct)
         if isinstance(call, exp.CountIf):
             call, condition, value = exp.Count(this=exp.Star()), _both(value, condition), exp.Star()
         if isinstance(call, exp.Count):
             if distinct and len(value.expressions) == 1:
-                made = collecting.count_distinct(self._of(value.expressions[0], condition))
+                aggregate = collecting.count_distinct(self._of(value.expressions[0], condition))
             elif isinstance(value, (exp.Star, exp.Literal)) and condition is None:
-                made = aggregates.count()
+                aggregate = aggregates.count()
             elif isinstance(value, (exp.Star, exp.Literal)):
-                made = aggregates.count(self._of(exp.Literal.number(1), condition))
+                aggregate = aggregates.count(self._of(exp.Literal.number(1), condition))
             elif not distinct and not call.expressions:
-                made = aggregates.count(self._of(value, condition))
+                aggregate = aggregates.count(self._of(value, condition))
         elif type(call) in _OF_TWO:
             parts = (self._of(value, condition), self._of(call.expression, condition))
-            made = _OF_TWO[type(call)](*parts)
+            aggregate = _OF_TWO[type(call)](*parts)
         elif type(call) in _PLAIN and distinct and isinstance(call, (exp.Min, exp.Max)):
-            made = _PLAIN[type(call)](self._of(value.expressions[0], condition))
+            aggregate = _PLAIN[type(call)](self._of(value.expressions[0], condition))
         elif type(call) in _PLAIN and not distinct:
-            made = _PLAIN[type(call)](self._of(value, condition))
-        if made is None or any(value for key, value in call.args.items() if key not in _READ):
+            aggregate = _PLAIN[type(call)](self._of(value, condition))
+        if aggregate is None or any(value for key, value in call.args.items() if key not in _READ):
             raise wrong(call, self.query, f"{spark_sql(call)} is not possible in a job")
         if condition is not None and type(call) in _OF_ONE_ROW:
             raise wrong(
                 call, self.query, f"{name_of_call(call).upper()} has no FILTER in a job: filter rows by WHERE, or use MIN_BY"
             )
-        return self._name(call, condition), made
+        return self._name(call, condition), aggregate
 
     def _of(self, value: exp.Expr, condition: exp.Expr | None) -> str:
         if isinstance(value, exp.Order):
@@ -134,28 +134,28 @@ class Aggregation:
         text = spark_sql(over_columns(call, self.relation, self.query))
         if condition is not None:
             text += " where " + spark_sql(over_columns(condition, self.relation, self.query))
-        return slug(text, (*self.keys, *self.taken))
+        return slug(text, (*self.keys, *self.beside))
 
 
-def slug(text: str, taken: tuple[str, ...] = ()) -> str:
-    """Return a column's name for what an expression computes, always the same for one expression, and none of ``taken``."""
-    taken = tuple(each.lower() for each in taken)
-    if text.upper() == "COUNT(*)" and "count_all" not in taken:
+def slug(text: str, other_names: tuple[str, ...] = ()) -> str:
+    """Return a column name for an expression, always the same for one expression, and none of ``other_names``."""
+    other_names = tuple(each.lower() for each in other_names)
+    if text.upper() == "COUNT(*)" and "count_all" not in other_names:
         return "count_all"
     plain = re.sub(r"\W+", "_", text.lower()).strip("_")
-    if _SIMPLE.fullmatch(text) and plain not in taken:
+    if _SIMPLE.fullmatch(text) and plain not in other_names:
         return plain
     return f"{plain[:MOST_LETTERS].rstrip('_') or 'value'}_{hashlib.sha256(text.encode()).hexdigest()[:6]}"
 
 
-def _same(each: exp.Expr, wanted: exp.Expr, aggregation: Aggregation) -> bool:
-    if each == wanted:
+def _same(each: exp.Expr, other: exp.Expr, aggregation: Aggregation) -> bool:
+    if each == other:
         return True
-    if not isinstance(each, exp.Column) or not isinstance(wanted, exp.Column):
+    if not isinstance(each, exp.Column) or not isinstance(other, exp.Column):
         return False
-    if aggregation.relation.is_window_column(each) or aggregation.relation.is_window_column(wanted):
+    if aggregation.relation.is_window_column(each) or aggregation.relation.is_window_column(other):
         return False
-    return aggregation.relation.find(each, aggregation.query) == aggregation.relation.find(wanted, aggregation.query)
+    return aggregation.relation.find(each, aggregation.query) == aggregation.relation.find(other, aggregation.query)
 
 
 def _both(first: exp.Expr, second: exp.Expr | None) -> exp.Expr:
@@ -164,9 +164,9 @@ def _both(first: exp.Expr, second: exp.Expr | None) -> exp.Expr:
 
 def _transformed(node: exp.Expr, replaced: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
     """Apply ``replaced`` to the parts of a tree, the outermost first, without looking into what it has replaced."""
-    made = replaced(node)
-    if made is not node:
-        return made
+    replacement = replaced(node)
+    if replacement is not node:
+        return replacement
     for key, value in list(node.args.items()):
         if isinstance(value, exp.Expr):
             node.set(key, _transformed(value, replaced))

@@ -41,8 +41,8 @@ def refuse_long(query: Query) -> None:
     if not query.bounded:
         return
     # Some are several of these: 1.5, and <=.
-    found = (match for match in _TOKEN.finditer(query.text) if match[1] is not None)
-    beyond = next(islice(found, 2 * MOST_TOKENS, None), None)
+    pieces = (match for match in _TOKEN.finditer(query.text) if match[1] is not None)
+    beyond = next(islice(pieces, 2 * MOST_TOKENS, None), None)
     if beyond is not None:
         raise _too_long(query)
 
@@ -61,8 +61,8 @@ def refuse_tokens(tokens: list[Token], query: Query) -> None:
             raise UsageError(query.at_letter(token.start, token.end).prefix + _REFUSED[kind])
         if before is not None and before.token_type is TokenType.USING and kind is not TokenType.L_PAREN:
             # Spark may read TRANSFORM, MAP or REDUCE ... USING 'command', which is a script, where we read a join and its alias.
-            said = "Behind USING stand columns in brackets, USING (id), and never a script"
-            raise UsageError(query.at_letter(before.start, before.end).prefix + said)
+            message = "Behind USING stand columns in brackets, USING (id), and never a script"
+            raise UsageError(query.at_letter(before.start, before.end).prefix + message)
         of_case = kind is TokenType.CASE and (before is None or before.token_type is not TokenType.DOT)
         if kind in _OPENING or of_case or (kind is TokenType.LT and of_type):
             within.append("case" if of_case else "type" if of_type else "")

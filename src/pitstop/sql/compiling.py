@@ -31,18 +31,18 @@ from pitstop.sql.types import quoted
 from pitstop.sql.windowing import WINDOWS, in_order, in_windows
 
 
-def compile_job(name: str, body: tuple[Insert, ...], known: AnyMapping[str, NamedThing]) -> Pipeline:
-    """Return the pipeline of a job. ``known``: mappings and views by name. UsageError, with its place, for what is no job."""
-    compiler = _Compiler(known)
+def compile_job(name: str, body: tuple[Insert, ...], things: AnyMapping[str, NamedThing]) -> Pipeline:
+    """Return the pipeline of a job. ``things``: mappings and views by name. UsageError, with its place, for what is no job."""
+    compiler = _Compiler(things)
     for insert in body:
         compiler.insert(insert)
     compiler.pipeline.check()
     return compiler.pipeline
 
 
-def compile_query(query: Query, known: AnyMapping[str, NamedThing]) -> tuple[Pipeline, Relation]:
+def compile_query(query: Query, things: AnyMapping[str, NamedThing]) -> tuple[Pipeline, Relation]:
     """Return the stages of a query, and the rows that it gives."""
-    compiler = _Compiler(known)
+    compiler = _Compiler(things)
     return compiler.pipeline, compiler.rows(query)
 
 
@@ -60,9 +60,9 @@ class _Scope:
 
 
 class _Compiler:
-    def __init__(self, known: AnyMapping[str, NamedThing]) -> None:
+    def __init__(self, things: AnyMapping[str, NamedThing]) -> None:
         self.pipeline = Pipeline(lambda: f"line {self._line}")
-        self._known, self._line = known, 1
+        self._things, self._line = things, 1
         self._read: dict[str, Relation] = {}
         self._views: dict[str, Relation] = {}
         self._ctes: dict[int, tuple[exp.CTE, Relation]] = {}
@@ -72,7 +72,7 @@ class _Compiler:
         self._writing = Writing.INSERT
 
     def insert(self, insert: Insert) -> None:
-        mapping = self._known.get(insert.mapping)
+        mapping = self._things.get(insert.mapping)
         if not isinstance(mapping, Mapping):
             raise UsageError(insert.place.prefix + f"Mapping does not exist: {insert.mapping}")
         connector = connector_of(mapping)
@@ -83,8 +83,8 @@ class _Compiler:
             raise UsageError(insert.place.prefix + f"{insert.writing} INTO clause is not supported for {connector.name}{other}")
         name = f"into-{mapping.name}"
         if any(node.name == name for node in self.pipeline.nodes):
-            said = f"The job writes into '{mapping.name}' already: put both queries together by UNION ALL"
-            raise UsageError(insert.place.prefix + said)
+            message = f"The job writes into '{mapping.name}' already: put both queries together by UNION ALL"
+            raise UsageError(insert.place.prefix + message)
         self._writing = insert.writing
         relation = self.rows(insert.query)
         refuse_window(relation, insert.query)
@@ -106,7 +106,7 @@ class _Compiler:
 
     def _query(self, node: exp.Expr, scope: _Scope) -> Relation:
         for cte in node.args["with_"].expressions if node.args.get("with_") is not None else ():
-            # What a CTE names is what could be seen before it.
+            # A CTE sees the CTEs before it alone.
             scope = replace(scope, named={**scope.named, cte.alias: (cte, scope.named)})
         if isinstance(node, exp.Subquery):
             return self._query(node.this, scope)
@@ -114,8 +114,8 @@ class _Compiler:
             return self._union(node, scope)
         if isinstance(node, exp.Select):
             return self._select(node, scope)
-        said = f"{node.key.upper()} is not possible in a job: give SELECT, or SELECT ... UNION ALL SELECT ..."
-        raise wrong(node, scope.query, said)
+        message = f"{node.key.upper()} is not possible in a job: give SELECT, or SELECT ... UNION ALL SELECT ..."
+        raise wrong(node, scope.query, message)
 
     def _union(self, node: exp.Union, scope: _Scope) -> Relation:
         if node.args.get("distinct"):
@@ -141,7 +141,7 @@ class _Compiler:
         grouped = node.args.get("group") is not None or any(_aggregates(each) for each in node.expressions)
         main = grouped or node.args.get("distinct") is not None
         joins = node.args.get("joins") or ()
-        # What only chooses from a query without a name leaves that one its title.
+        # A sub-query without a name keeps the title, unless this SELECT has a stage of its own for it.
         relation = self._from(node.args["from_"].this, scope, None if main or joins else scope.title)
         for number, each in enumerate(joins, 1):
             right = self._from(each.this, scope)
@@ -157,13 +157,13 @@ class _Compiler:
         naming = partial(names.name, last=not distinct)
         if grouped:
             totals = scope.last and self._writing is Writing.SINK
-            found = results.grouped(node, relation, scope.query, scope.last, naming, totals)
+            result = results.grouped(node, relation, scope.query, scope.last, naming, totals)
         else:
-            found = results.projected(node, relation, scope.query, scope.last)
+            result = results.projected(node, relation, scope.query, scope.last)
         if distinct:
-            found = results.distinct(found, scope.query, names.name)
+            result = results.distinct(result, scope.query, names.name)
         names.finish()
-        return found
+        return result
 
     # FROM
 
@@ -178,8 +178,8 @@ class _Compiler:
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
             return self._of_name(node, inner).called(alias, node.name, scope.query)
         if isinstance(node, exp.Table):
-            found = self._of_call(node.this, inner)
-            return replace(found.called(alias, None, scope.query), origin=found.origin)
+            rows = self._of_call(node.this, inner)
+            return replace(rows.called(alias, None, scope.query), origin=rows.origin)
         raise wrong(node, scope.query, "FROM takes mappings, views, queries and TABLE(TUMBLE(...))")
 
     def _of_call(self, node: exp.Expr, scope: _Scope) -> Relation:
@@ -194,8 +194,8 @@ class _Compiler:
         if name == STATE:
             raise wrong(node, scope.query, "The state of a snapshot can be selected, but no job can read it")
         if name not in WINDOWS or not node.expressions:
-            said = "FROM takes mappings, views, queries, TUMBLE, HOP, SESSION and IMPOSE_ORDER"
-            raise wrong(node, scope.query, said)
+            message = "FROM takes mappings, views, queries, TUMBLE, HOP, SESSION and IMPOSE_ORDER"
+            raise wrong(node, scope.query, message)
         rows = self._of_call(node.expressions[0], scope)
         refuse_window(rows, scope.query)
         if name == "impose_order":
@@ -205,18 +205,18 @@ class _Compiler:
     def _of_name(self, node: exp.Expr, scope: _Scope) -> Relation:
         name = node.name
         if name in scope.named and not node.args.get("db"):
-            cte, seen = scope.named[name]
+            cte, named = scope.named[name]
             if id(cte) not in self._ctes:
-                rows = self._query(cte.this, replace(scope, named=seen, title=name))
+                rows = self._query(cte.this, replace(scope, named=named, title=name))
                 self._ctes[id(cte)] = cte, rows.called(cte.args.get("alias"), None, scope.query)
             return self._ctes[id(cte)][1]
-        known = self._known.get(name)
-        if isinstance(known, View):
-            return self._view(known, node, scope)
-        if known is None:
+        thing = self._things.get(name)
+        if isinstance(thing, View):
+            return self._view(thing, node, scope)
+        if thing is None:
             raise wrong(node, scope.query, f"Object '{name}' not found")
         if name not in self._read:
-            self._read[name] = self._mapping(known, node, scope.query)
+            self._read[name] = self._mapping(thing, node, scope.query)
         return self._read[name]
 
     def _view(self, view: View, node: exp.Expr, scope: _Scope) -> Relation:
@@ -246,14 +246,14 @@ class _Compiler:
 
 def _in_terms_of(node: exp.Select, relation: Relation) -> exp.Select:
     """Return a copy of the SELECT in which fields of columns are told from columns of rows."""
-    found = node.copy()
+    copy = node.copy()
     for clause in ("expressions", "where", "group", "having"):
-        value = found.args.get(clause)
+        value = copy.args.get(clause)
         if isinstance(value, list):
-            found.set(clause, [with_fields(each, relation) for each in value])
+            copy.set(clause, [with_fields(each, relation) for each in value])
         elif value is not None:
-            found.set(clause, with_fields(value, relation))
-    return found
+            copy.set(clause, with_fields(value, relation))
+    return copy
 
 
 def _aggregates(node: exp.Expr) -> bool:

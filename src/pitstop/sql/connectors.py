@@ -41,35 +41,35 @@ class Connector:
 
 def connector_of(mapping: Mapping) -> Connector:
     """Return the connector of a mapping; UsageError for an unknown TYPE, and for wrong options or columns."""
-    found = _BY_NAME.get(mapping.type.lower())
-    if found is None:
+    kind = _BY_NAME.get(mapping.type.lower())
+    if kind is None:
         raise UsageError(f"There is no TYPE {mapping.type}: there are {', '.join(sorted(c.name for c in CONNECTORS))}")
     for key, value in mapping.options.items():
-        if key not in found.options:
-            known = ", ".join(sorted(found.options)) or "none"
-            raise UsageError(f"Unknown option of a mapping of TYPE {found.name}: {key} (it has {known})")
+        if key not in kind.options:
+            options = ", ".join(sorted(kind.options)) or "none"
+            raise UsageError(f"Unknown option of a mapping of TYPE {kind.name}: {key} (it has {options})")
         try:
-            found.options[key](value)
+            kind.options[key](value)
         except (ValueError, UsageError):
             raise UsageError(f"Invalid value for option {key}: {value}") from None
-    for key in found.needed:
+    for key in kind.needed:
         if key not in mapping.options:
-            raise UsageError(f"A mapping of TYPE {found.name} needs option {key}")
-    if found.columns is not None and mapping.columns and mapping.columns != found.columns:
-        raise UsageError(f"A mapping of TYPE {found.name} has columns {', '.join(c.name for c in found.columns)}: leave them out")
-    if found.columns is None and not mapping.columns and found.source is not None:
-        raise UsageError(f"A mapping of TYPE {found.name} needs its columns: name (column type, ...)")
+            raise UsageError(f"A mapping of TYPE {kind.name} needs option {key}")
+    if kind.columns is not None and mapping.columns and mapping.columns != kind.columns:
+        raise UsageError(f"A mapping of TYPE {kind.name} has columns {', '.join(c.name for c in kind.columns)}: leave them out")
+    if kind.columns is None and not mapping.columns and kind.source is not None:
+        raise UsageError(f"A mapping of TYPE {kind.name} needs its columns: name (column type, ...)")
     names = [column.name.lower() for column in mapping.columns]
     for number, name in enumerate(names):
         if name in names[:number]:
             twice = f"'{mapping.columns[names.index(name)].name}' and '{mapping.columns[number].name}'"
             raise UsageError(f"Columns {twice} differ in case alone, which Spark takes for the same")
-    if found is IMAP and all(column.name != KEY for column in mapping.columns):
-        raise UsageError(f"A mapping of TYPE {found.name} needs a column {KEY}")
+    if kind is IMAP and all(column.name != KEY for column in mapping.columns):
+        raise UsageError(f"A mapping of TYPE {kind.name} needs a column {KEY}")
     for name in _names(mapping, "orderBy"):
         if name not in (column.name for column in mapping.columns):
             raise UsageError(f"Option orderBy names columns of the mapping, and it has no column {name}")
-    return found
+    return kind
 
 
 def columns_of(mapping: Mapping) -> tuple[Column, ...]:
@@ -184,8 +184,8 @@ def _span(text: str) -> int:
     return milliseconds(text, "time")
 
 
-def _one_of(*known: str) -> Callable[[str], object]:
-    return lambda text: known.index(text)
+def _one_of(*names: str) -> Callable[[str], object]:
+    return lambda text: names.index(text)
 
 
 IMAP = Connector(

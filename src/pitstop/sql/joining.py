@@ -50,7 +50,7 @@ def join(
         columns = tuple(replace(each, aside=each.name in same) for each in columns)
     both = replace(keyed_left, columns=(*keyed_left.columns, *columns))
     if not right.streaming or not left.streaming:
-        made = keyed_left.stage.hash_join(keyed_right.stage, on=tuple(keys), how=how)
+        stage = keyed_left.stage.hash_join(keyed_right.stage, on=tuple(keys), how=how)
     else:
         if right.window is not None:
             raise UsageError(
@@ -59,15 +59,15 @@ def join(
         also = list(_ands(where.this)) if where is not None and how == "inner" else []
         rest, within, lopsided = _within(rest, also, left, right, query)
         if within is None:
-            said = "A join of two streams needs a bound: ON ... AND a.time BETWEEN b.time - INTERVAL '1' MINUTE AND b.time + ..."
-            raise wrong(node.this, query, said)
+            example = "ON ... AND a.time BETWEEN b.time - INTERVAL '1' MINUTE AND b.time + ..."
+            raise wrong(node.this, query, f"A join of two streams needs a bound: {example}")
         if lopsided and how == "left":
             raise UsageError(
                 place_of(node.this, query).prefix + "A left join of two streams needs the same bound before and after"
             )
         title = name("join-" + "-".join(each.origin or "rows" for each in (left, right)))
-        made = keyed_left.stage.join(title, keyed_right.stage, on=tuple(keys), within=within / 1000, how=how)
-    joined = replace(both, stage=made)
+        stage = keyed_left.stage.join(title, keyed_right.stage, on=tuple(keys), within=within / 1000, how=how)
+    joined = replace(both, stage=stage)
     for condition in rest:
         if how == "left":
             raise wrong(condition, query, "A left join compares columns for equality only")
@@ -130,15 +130,15 @@ def _has(relation: Relation, column: exp.Column, query: Query) -> bool:
 def _with_keys(left: Relation, equal: list[tuple[exp.Expr, exp.Expr]], query: Query) -> tuple[Relation, list[str]]:
     """Return the left side with a column for each of its expressions, and the names of these columns."""
     stage, keys = left.stage, []
-    taken = {each.column for each in left.columns}
+    names = {each.column for each in left.columns}
     for own, _ in equal:
         if isinstance(own, exp.Column):
             keys.append(left.find(own, query).column)
             continue
         text = spark_text(own, left, query)
-        key = _free(slug(text, tuple(taken)), taken)
+        key = _free(slug(text, tuple(names)), names)
         stage = stage.with_columns(**{key: text})
-        taken.add(key)
+        names.add(key)
         keys.append(key)
     return replace(left, stage=stage), keys
 
@@ -147,25 +147,25 @@ def _renamed(
     right: Relation, left: Relation, equal: list[tuple[exp.Expr, exp.Expr]], keys: list[str], query: Query
 ) -> tuple[Relation, tuple[Named, ...]]:
     """Return the right side with the keys under the left's names, and its own columns under names that the left has not."""
-    taken = {each.column for each in left.columns} | set(keys)
+    names = {each.column for each in left.columns} | set(keys)
     parts = [f"{spark_text(other, right, query)} AS {quoted(key)}" for (_, other), key in zip(equal, keys, strict=True)]
     columns = []
     for each in right.columns:
         name = each.column
-        if name.lower() in (other.lower() for other in taken):
-            name = _free(f"{right.origin or 'right'}_{each.column}", taken)
-        taken.add(name)
+        if name.lower() in (other.lower() for other in names):
+            name = _free(f"{right.origin or 'right'}_{each.column}", names)
+        names.add(name)
         parts.append(f"{quoted(each.column)} AS {quoted(name)}")
         columns.append(replace(each, column=name))
     return replace(right, stage=right.stage.select(*parts)), tuple(columns)
 
 
-def _free(name: str, taken: set[str]) -> str:
-    number, found = 1, name
-    while found.lower() in (each.lower() for each in taken):
+def _free(name: str, names: set[str]) -> str:
+    number, candidate = 1, name
+    while candidate.lower() in (each.lower() for each in names):
         number += 1
-        found = f"{name}_{number}"
-    return found
+        candidate = f"{name}_{number}"
+    return candidate
 
 
 def _in_time(relation: Relation, node: exp.Join, where: exp.Expr | None, query: Query) -> Relation:
@@ -176,9 +176,9 @@ def _in_time(relation: Relation, node: exp.Join, where: exp.Expr | None, query: 
     for part in parts:
         for column in part.find_all(exp.Column):
             if not isinstance(part, exp.EQ) and _has(relation, column, query):
-                found = relation.find(column, query).column
-                if found in relation.moments:
-                    return relation.timed_by(found)
+                name = relation.find(column, query).column
+                if name in relation.moments:
+                    return relation.timed_by(name)
     return relation
 
 

@@ -35,17 +35,17 @@ class Keyed:
 
     def row(self, value: str) -> tuple[Any, ...]:
         """Return the row of an entry, whose value is JSON; NotPlainError if Spark would have to convert a part of it."""
-        found, single = json.loads(value), is_single(self.mapping)
-        if not single and not isinstance(found, dict):
+        entry, single = json.loads(value), is_single(self.mapping)
+        if not single and not isinstance(entry, dict):
             raise NotPlainError
         values = {
-            column.name: self.key if column.name == KEY else _plain(found if single else found.get(column.outside), column.type)
+            column.name: self.key if column.name == KEY else _plain(entry if single else entry.get(column.outside), column.type)
             for column in self.mapping.columns
         }
         return tuple(values[column.name] for _, column in self.columns)
 
 
-def keyed(query: Query, known: AnyMapping[str, Named]) -> Keyed | None:
+def keyed(query: Query, things: AnyMapping[str, Named]) -> Keyed | None:
     """Return the parts of a query if it is ``SELECT columns FROM map WHERE __key = 'text'``, and no more; else None.
 
     UsageError, with its place, for what is no query.
@@ -56,7 +56,7 @@ def keyed(query: Query, known: AnyMapping[str, Named]) -> Keyed | None:
     table = _plain_table(tree)
     if table is None:
         return None
-    mapping, where = known.get(table.name), tree.args.get("where")
+    mapping, where = things.get(table.name), tree.args.get("where")
     if not isinstance(mapping, Mapping) or not has_text_keys(mapping) or where is None or isinstance(where.this, exp.And):
         return None
     keys = wanted_keys(tree, table)
@@ -78,7 +78,7 @@ def wanted_keys(tree: exp.Expr, table: exp.Table) -> list[str] | None:
     from_ = tree.args.get("from_") if isinstance(tree, exp.Select) and not tree.args.get("joins") else None
     if from_ is None or from_.this is not table or list(tree.find_all(exp.Table)) != [table]:
         return None
-    # Where other columns may be called so, what it is that is compared is not known.
+    # With laterals, pivots and joins, the name may mean another column than the key.
     others = any(each.args.get(part) for each in (tree, table, from_) for part in ("laterals", "pivots", "joins"))
     if others or (table.args.get("alias") is not None and table.args["alias"].columns):
         return None
@@ -105,19 +105,19 @@ def _plain_table(tree: exp.Select) -> exp.Table | None:
 
 def _columns(tree: exp.Select, table: exp.Table, mapping: Mapping) -> tuple[tuple[str, Column], ...] | None:
     """Return the selected columns with their names in the result; None if anything but columns is selected."""
-    known = {column.name: column for column in mapping.columns}
-    found: list[tuple[str, Column]] = []
+    by_name = {column.name: column for column in mapping.columns}
+    columns: list[tuple[str, Column]] = []
     for each in [*tree.expressions, tree.args["where"].this.this]:
         if isinstance(each, exp.Star) and not any(each.args.values()):
-            found += known.items()
+            columns += by_name.items()
             continue
         column = each.this if isinstance(each, exp.Alias) else each
-        if not isinstance(column, exp.Column) or not isinstance(column.this, exp.Identifier) or column.name not in known:
+        if not isinstance(column, exp.Column) or not isinstance(column.this, exp.Identifier) or column.name not in by_name:
             return None
         if column.args.get("db") is not None or column.table not in ("", table.alias_or_name):
             return None
-        found.append((each.alias_or_name, known[column.name]))
-    return tuple(found[:-1])  # the last one is the key of the condition
+        columns.append((each.alias_or_name, by_name[column.name]))
+    return tuple(columns[:-1])  # the last one is the key of the condition
 
 
 def _ands(node: exp.Expr) -> Iterator[exp.Expr]:

@@ -58,12 +58,12 @@ class Mapping:
     def _statement(self, options: AnyMapping[str, str]) -> str:
         external = f" EXTERNAL NAME {identifier(self.external)}" if self.external is not None else ""
         columns = ", ".join(_column(column) for column in self.columns)
-        given = ", ".join(f"{text(key)} = {text(value)}" for key, value in options.items())
+        pairs = ", ".join(f"{text(key)} = {text(value)}" for key, value in options.items())
         return (
             f"CREATE MAPPING {identifier(self.name)}{external}"
             + (f" ({columns})" if columns else "")
             + f" TYPE {identifier(self.type)}"
-            + (f" OPTIONS ({given})" if given else "")
+            + (f" OPTIONS ({pairs})" if pairs else "")
         )
 
 
@@ -104,4 +104,4 @@ def _column(column: Column) -> str:
 
 def _type(spark: str) -> str:
     """Return a type as statements write it: Spark writes names of fields between other quotes."""
-    return re.sub("`((?:[^`]|``)*)`", lambda found: identifier(found[1].replace("``", "`")), spark)
+    return re.sub("`((?:[^`]|``)*)`", lambda match: identifier(match[1].replace("``", "`")), spark)

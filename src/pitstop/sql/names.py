@@ -34,7 +34,7 @@ class Reads:
         return [thing for thing in self.named.values() if isinstance(thing, Mapping)]
 
 
-def reads(queries: Iterable[Query], known: AnyMapping[str, Named]) -> Reads:
+def reads(queries: Iterable[Query], things: AnyMapping[str, Named]) -> Reads:
     """Return what queries read; UsageError, with its place, for a text that is no query."""
     named: dict[str, Named] = {}
     states: set[tuple[str, str]] = set()
@@ -42,10 +42,10 @@ def reads(queries: Iterable[Query], known: AnyMapping[str, Named]) -> Reads:
     pending = list(queries)
     while pending:
         tree = parse_query(pending.pop())
-        states |= {found for table in tree.find_all(exp.Table) if (found := state_of(table)) is not None}
+        states |= {state for table in tree.find_all(exp.Table) if (state := state_of(table)) is not None}
         information |= {table.name.lower() for table in tree.find_all(exp.Table) if is_information(table)}
         for name in {node.name for node in outside(tree)} - named.keys():
-            thing = known.get(name)
+            thing = things.get(name)
             if thing is not None:
                 named[name] = thing
             if isinstance(thing, View):
@@ -68,19 +68,19 @@ def beyond_ctes(tree: exp.Expr) -> Iterator[exp.Expr]:
     Such a CTE is written before, in the same query or in one around it. A hint names no table."""
     pending: list[tuple[exp.Expr, _Seen]] = [(tree, ())]
     while pending:
-        node, seen = pending.pop()
+        node, visible = pending.pop()
         ctes = node.args.get("with_")
         if ctes is not None:
             first: dict[str, int] = {}
-            around, own = seen, 1 if ctes.args.get("recursive") else 0
+            around, own = visible, 1 if ctes.args.get("recursive") else 0
             for at, cte in enumerate(ctes.iter_expressions()):
                 first.setdefault(cte.alias, at)
                 pending.append((cte, (*around, (first, at + own))))
-            seen = (*around, (first, len(ctes.expressions)))
-        pending += [(each, seen) for each in node.iter_expressions() if each is not ctes and not isinstance(each, exp.Hint)]
+            visible = (*around, (first, len(ctes.expressions)))
+        pending += [(each, visible) for each in node.iter_expressions() if each is not ctes and not isinstance(each, exp.Hint)]
         of_schema = isinstance(node, exp.Table) and node.args.get("db") is not None
         if isinstance(node, (exp.Table, exp.Column)) and (
-            of_schema or not any(names.get(node.name, until) < until for names, until in seen)
+            of_schema or not any(names.get(node.name, until) < until for names, until in visible)
         ):
             yield node
 
@@ -107,30 +107,30 @@ def query_of(view: View) -> Query:
     return Query(view.query, Place(1, 1, 1, 1), bounded=False)
 
 
-def check_view(view: View, place: Place, known: AnyMapping[str, Named]) -> None:
+def check_view(view: View, place: Place, things: AnyMapping[str, Named]) -> None:
     """Raise UsageError, with its place, if a view cannot be read: it names what does not exist, or leads back to itself."""
     query = Query(view.query, place)
     for node in outside(parse_query(query)):
         if node.name == view.name:
             raise wrong(node, query, f"View '{view.name}' would read itself")
-        if node.name not in known:
+        if node.name not in things:
             raise wrong(node, query, f"Object '{node.name}' not found")
-    if view.name in reads([query], known).named:
+    if view.name in reads([query], things).named:
         raise UsageError(place.prefix + f"View '{view.name}' would read itself")
 
 
-def streams(query: Query, known: AnyMapping[str, Named]) -> bool:
+def streams(query: Query, things: AnyMapping[str, Named]) -> bool:
     """Return True if something that a query reads has no end. UsageError if it cannot be read."""
-    return is_endless(reads([query], known))
+    return is_endless(reads([query], things))
 
 
 def is_endless(read: Reads) -> bool:
     """Return True if one of these mappings has no end. UsageError if one cannot be read."""
-    found = [(mapping, connector_of(mapping)) for mapping in read.mappings]
-    for _, connector in found:
+    readable = [(mapping, connector_of(mapping)) for mapping in read.mappings]
+    for _, connector in readable:
         if connector.source is None:
             raise UsageError(f"A mapping of TYPE {connector.name} cannot be read")
-    return any(connector.streams(mapping) for mapping, connector in found)
+    return any(connector.streams(mapping) for mapping, connector in readable)
 
 
 def _is_rows_of_call(node: exp.Expr) -> bool:

@@ -23,7 +23,7 @@ class StageNames:
     def __init__(self, node: exp.Select, query: Query, title: str | None, pipeline: Pipeline) -> None:
         """``title``: the name of the query's result."""
         self._node, self._query, self._pipeline = node, query, pipeline
-        self._asked: dict[str, exp.Expr] = {}
+        self._hints: dict[str, exp.Expr] = {}
         """Usual name -> the name that a hint gives it, until the stage is met."""
         self.title = title
         hint = node.args.get("hint")
@@ -34,22 +34,22 @@ class StageNames:
             if len(parts) == 1:
                 self.title = str(parts[0].name)
             else:
-                self._asked[str(parts[1].name)] = parts[0]
+                self._hints[str(parts[1].name)] = parts[0]
 
     def name(self, usual: str, last: bool = True) -> str:
         """Return the name of a stage whose usual name, from what it computes, is ``usual``.
 
         ``last``: no other stage with state follows it in the SELECT. UsageError, with its place, for a name that is taken."""
-        asked = self._asked.pop(usual, None)
-        name = str(asked.name) if asked is not None else (self.title if last else None) or usual
+        hint = self._hints.pop(usual, None)
+        name = str(hint.name) if hint is not None else (self.title if last else None) or usual
         if any(node.name == name for node in self._pipeline.nodes):
-            said = f"Two stages would be called '{name}': name this one by a CTE of its own, or by SELECT /*+ {HINT}(name) */"
+            message = f"Two stages would be called '{name}': name this one by a CTE of its own, or by SELECT /*+ {HINT}(name) */"
             if not last:
-                said = f"Two stages would be called '{name}': name this one by SELECT /*+ {HINT}(name, \"{usual}\") */"
-            raise wrong(self._node, self._query, said)
+                message = f"Two stages would be called '{name}': name this one by SELECT /*+ {HINT}(name, \"{usual}\") */"
+            raise wrong(self._node, self._query, message)
         return name
 
     def finish(self) -> None:
         """Raise UsageError, with its place, for a hint whose stage has not been met."""
-        for usual, node in self._asked.items():
+        for usual, node in self._hints.items():
             raise wrong(node, self._query, f"No stage with state is called '{usual}' here")

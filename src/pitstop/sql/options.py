@@ -45,28 +45,28 @@ OPTIONS = {
 """The options by their names in SQL."""
 
 
-def options_of_job(given: Iterable[tuple[Word, Word]]) -> dict[str, object]:
+def options_of_job(pairs: Iterable[tuple[Word, Word]]) -> dict[str, object]:
     """Return options of CREATE JOB as ``model.config`` reads them; UsageError, with its place, for a wrong one."""
-    return _options(given, altering=False)
+    return _options(pairs, altering=False)
 
 
-def options_to_alter(given: Iterable[tuple[Word, Word]]) -> dict[str, object]:
+def options_to_alter(pairs: Iterable[tuple[Word, Word]]) -> dict[str, object]:
     """Return options of ALTER JOB as ``model.config`` reads them; it can change fewer than CREATE JOB sets."""
-    return _options(given, altering=True)
+    return _options(pairs, altering=True)
 
 
-def _options(given: Iterable[tuple[Word, Word]], altering: bool) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for key, value in given:
+def _options(pairs: Iterable[tuple[Word, Word]], altering: bool) -> dict[str, object]:
+    options: dict[str, object] = {}
+    for key, value in pairs:
         option = OPTIONS.get(key.text)
         if option is None:
             raise UsageError(key.place.prefix + f"Unknown job option: {key.text}")
         if altering and not option.alterable:
             raise UsageError(key.place.prefix + f"{key.text} is not supported for ALTER JOB")
-        if option.name in found:
+        if option.name in options:
             raise UsageError(key.place.prefix + f"Option '{key.text}' specified more than once")
-        found[option.name] = _value(key, value, option)
-    return found
+        options[option.name] = _value(key, value, option)
+    return options
 
 
 def _value(key: Word, value: Word, option: SqlOption) -> object:
@@ -76,9 +76,9 @@ def _value(key: Word, value: Word, option: SqlOption) -> object:
         return GUARANTEES[value.text]
     if option.number and not (value.text.removeprefix("-").isdecimal() and len(value.text) <= MOST_DIGITS):
         raise UsageError(value.place.prefix + f"Invalid number for {key.text}: {value.text[:_SHOWN]}")
-    found = int(value.text) if option.number else value.text
+    number_or_text = int(value.text) if option.number else value.text
     try:
-        JobConfig.from_options({option.name: found})
+        JobConfig.from_options({option.name: number_or_text})
     except UsageError as error:
         raise UsageError(value.place.prefix + error.message.replace(option.name, key.text)) from None
-    return found
+    return number_or_text

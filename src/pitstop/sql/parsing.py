@@ -87,7 +87,7 @@ def parse(text: str, bounded: bool = True) -> list[Statement]:
         tree = parser().parse(text)
         return list(_Statements(text, bounded).transform(tree))
     except UnexpectedInput as error:
-        raise UsageError(_said(text, error)) from None
+        raise UsageError(_message(text, error)) from None
     except VisitError as error:
         if isinstance(error.orig_exc, PitstopError):
             raise error.orig_exc from None
@@ -112,20 +112,20 @@ def parser() -> Lark:
     return Lark(grammar, parser="lalr", propagate_positions=True, maybe_placeholders=True)
 
 
-def _said(text: str, error: UnexpectedInput) -> str:
+def _message(text: str, error: UnexpectedInput) -> str:
     if isinstance(error, UnexpectedToken):
         token = error.token
-        found, expected = f"'{token}'" if token.type != "$END" else "the end", error.accepts or error.expected
+        fragment, expected = f"'{token}'" if token.type != "$END" else "the end", error.accepts or error.expected
         place = _place(token) if token.type != "$END" else _end(text)
     else:
         assert isinstance(error, UnexpectedCharacters)
-        found, expected = f"'{error.char}'", error.allowed or set()
+        fragment, expected = f"'{error.char}'", error.allowed or set()
         place = Place(error.line, error.column, error.line, error.column)
-    not_here = NOT_HERE.get(found.strip("'").upper())
+    not_here = NOT_HERE.get(fragment.strip("'").upper())
     if not_here is not None and expected & {"MAPPINGS", "_MAPPING", "_TYPE"}:
         return place.prefix + not_here
-    wanted = " or ".join(sorted(NAMES.get(name, name.removeprefix("_")) for name in expected))
-    return f"{place.prefix}Encountered {found}, expected {wanted}"
+    choices = " or ".join(sorted(NAMES.get(name, name.removeprefix("_")) for name in expected))
+    return f"{place.prefix}Encountered {fragment}, expected {choices}"
 
 
 def _end(text: str) -> Place:
@@ -166,22 +166,22 @@ class _Statements(Transformer[Token, Any]):
 
     # jobs
 
-    def alter_job(self, job: Word, given: _Options | None, verb: Token | None) -> AlterJob:
-        if given is None and verb is None:
+    def alter_job(self, job: Word, pairs: _Options | None, verb: Token | None) -> AlterJob:
+        if pairs is None and verb is None:
             raise UsageError(job.place.prefix + "ALTER JOB needs SUSPEND, RESUME, RESTART or OPTIONS after the job")
-        if given is not None and verb is not None and verb.type != JobVerb.RESUME:
+        if pairs is not None and verb is not None and verb.type != JobVerb.RESUME:
             raise UsageError(_place(verb).prefix + "Options can only be specified for RESUME operation")
-        return AlterJob(job.text, options_to_alter(given or ()), JobVerb(verb.type) if verb is not None else None)
+        return AlterJob(job.text, options_to_alter(pairs or ()), JobVerb(verb.type) if verb is not None else None)
 
     def drop_job(self, if_exists: bool | None, job: Word, snapshot: Word | None) -> DropJob:
         return DropJob(job.text, bool(if_exists), snapshot.text if snapshot is not None else None)
 
     def create_job(
-        self, replace: Token | None, unless: bool | None, name: Word, given: _Options | None, body: tuple[Insert, ...]
+        self, replace: Token | None, unless: bool | None, name: Word, pairs: _Options | None, body: tuple[Insert, ...]
     ) -> CreateJob:
         if replace:
             raise UsageError(name.place.prefix + "OR REPLACE is not supported for CREATE JOB")
-        return CreateJob(name.text, options_of_job(given or ()), body, bool(unless))
+        return CreateJob(name.text, options_of_job(pairs or ()), body, bool(unless))
 
     def explain_job(self, job: Word) -> ExplainJob:
         return ExplainJob(job.text)
@@ -189,20 +189,20 @@ class _Statements(Transformer[Token, Any]):
     def describe_job(self, job: Word) -> DescribeJob:
         return DescribeJob(job.text)
 
-    def check_job(self, job: Word, given: _Options | None, body: tuple[Insert, ...]) -> CheckJob:
-        return CheckJob(job.text, options_of_job(given or ()), body)
+    def check_job(self, job: Word, pairs: _Options | None, body: tuple[Insert, ...]) -> CheckJob:
+        return CheckJob(job.text, options_of_job(pairs or ()), body)
 
-    def update_job(self, job: Word, given: _Options | None, body: tuple[Insert, ...]) -> UpdateJob:
-        return UpdateJob(job.text, options_of_job(given or ()), body)
+    def update_job(self, job: Word, pairs: _Options | None, body: tuple[Insert, ...]) -> UpdateJob:
+        return UpdateJob(job.text, options_of_job(pairs or ()), body)
 
     def body(self, *inserts: Insert) -> tuple[Insert, ...]:
         return inserts
 
     def insert(self, writing: Token, mapping: Word, columns: list[str] | None, query: Token) -> Insert:
-        asked = Query(str(query).rstrip(), _place(query), self._bounded)
+        parsed_query = Query(str(query).rstrip(), _place(query), self._bounded)
         start, end = writing.start_pos, query.end_pos
         text = self._text[start:end].rstrip()
-        return Insert(Writing(writing.type), mapping.text, mapping.place, tuple(columns) if columns else None, asked, text)
+        return Insert(Writing(writing.type), mapping.text, mapping.place, tuple(columns) if columns else None, parsed_query, text)
 
     def select(self, query: Token) -> Query:
         return Query(str(query).rstrip(), _place(query), self._bounded)
@@ -222,19 +222,19 @@ class _Statements(Transformer[Token, Any]):
     def create_mapping(
         self, replace: bool | None, unless: bool | None, name: Word, external: str | None, *rest: Any
     ) -> CreateMapping:
-        *columns, connector, given = rest
+        *columns, connector, pairs = rest
         _refuse_both(replace, unless, name)
-        found: list[Column] = []
+        distinct_columns: list[Column] = []
         for word, column in (each for each in columns if each is not None):
-            if any(column.name == other.name for other in found):
+            if any(column.name == other.name for other in distinct_columns):
                 raise UsageError(word.place.prefix + f"Column '{column.name}' specified more than once")
-            found.append(column)
+            distinct_columns.append(column)
         options: dict[str, str] = {}
-        for key, value in given or ():
+        for key, value in pairs or ():
             if key.text in options:
                 raise UsageError(key.place.prefix + f"Option '{key.text}' specified more than once")
             options[key.text] = value.text
-        mapping = Mapping(name.text, connector.text, tuple(found), options, external)
+        mapping = Mapping(name.text, connector.text, tuple(distinct_columns), options, external)
         return CreateMapping(mapping, bool(replace), bool(unless))
 
     def drop_mapping(self, if_exists: bool | None, name: Word) -> Drop:
@@ -279,8 +279,8 @@ class _Statements(Transformer[Token, Any]):
     def or_replace(self) -> bool:
         return True
 
-    def options(self, *given: tuple[Word, Word] | None) -> _Options:
-        return [each for each in given if each is not None]
+    def options(self, *pairs: tuple[Word, Word] | None) -> _Options:
+        return [each for each in pairs if each is not None]
 
     def option(self, key: Token, value: Token) -> tuple[Word, Word]:
         return _word(key), _word(value)

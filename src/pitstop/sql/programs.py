@@ -22,7 +22,7 @@ SUFFIX = ".sql"
 class Program:
     """The content of a job's text."""
 
-    known: AnyMapping[str, Named]
+    things: AnyMapping[str, Named]
     """Mappings and views by name."""
     job: CreateJob
 
@@ -30,7 +30,7 @@ class Program:
         """Return the job, to be compiled where it runs."""
 
         def build() -> Pipeline:
-            return compile_job(self.job.name, self.job.body, self.known)
+            return compile_job(self.job.name, self.job.body, self.things)
 
         build.__name__, build.__doc__ = self.job.name, None
         return JobDefinition(build, dict(self.job.options))
@@ -38,17 +38,17 @@ class Program:
 
 def read_program(text: str) -> Program:
     """Return the program of a text; UsageError, with its place, if that is not one CREATE JOB behind mappings and views."""
-    known: dict[str, Named] = {}
+    things: dict[str, Named] = {}
     jobs: list[CreateJob] = []
     for statement in parse(text, bounded=False):
         match statement:
             case CreateMapping(mapping=thing) | CreateView(view=thing):
                 if isinstance(thing, Mapping):
                     connector_of(thing)
-                if thing.name in known and not (statement.or_replace or statement.if_not_exists):
+                if thing.name in things and not (statement.or_replace or statement.if_not_exists):
                     raise UsageError(f"Mapping or view already exists: {thing.name}")
-                if not (thing.name in known and statement.if_not_exists):
-                    known[thing.name] = thing
+                if not (thing.name in things and statement.if_not_exists):
+                    things[thing.name] = thing
             case CreateJob():
                 jobs.append(statement)
             case _:
@@ -57,14 +57,14 @@ def read_program(text: str) -> Program:
         raise UsageError(f"A file of a job holds one CREATE JOB, and this one holds {len(jobs)}.")
     if "initial_snapshot" in jobs[0].options:
         raise UsageError("The snapshot that a job starts from is told when it is submitted (-s), and not in its file.")
-    return Program(known, jobs[0])
+    return Program(things, jobs[0])
 
 
-def write_program(name: str, body: tuple[Insert, ...], known: AnyMapping[str, Named]) -> str:
-    """Return the text of a job, with the mappings and views that it uses. Errors in it are told when it is compiled."""
-    used = dict(reads([insert.query for insert in body], known).named)
-    used |= {insert.mapping: known[insert.mapping] for insert in body if insert.mapping in known}
-    things = sorted(used.values(), key=lambda thing: (isinstance(thing, View), thing.name))
+def write_program(name: str, body: tuple[Insert, ...], things: AnyMapping[str, Named]) -> str:
+    """Return the text of a job, with the mappings and views that it uses. Its errors show when it is compiled."""
+    used = dict(reads([insert.query for insert in body], things).named)
+    used |= {insert.mapping: things[insert.mapping] for insert in body if insert.mapping in things}
+    ordered = sorted(used.values(), key=lambda thing: (isinstance(thing, View), thing.name))
     inserts = ";\n".join(insert.text for insert in body)
     job = inserts if len(body) == 1 else f"BEGIN\n{inserts};\nEND"
-    return ";\n".join([*(thing.statement() for thing in things), f"CREATE JOB {identifier(name)} AS\n{job}"]) + ";\n"
+    return ";\n".join([*(thing.statement() for thing in ordered), f"CREATE JOB {identifier(name)} AS\n{job}"]) + ";\n"

@@ -22,16 +22,16 @@ class Projection:
 
     def add(self, text: str, name: str) -> str:
         """Add an expression of Spark as a column and return its name. UsageError, with its place, for a name that is taken."""
-        taken = {each.name.lower() for each in self.columns}  # names that differ in case alone are the same to Spark
-        if name.lower() in taken and not self._unnamed:
+        names = {each.name.lower() for each in self.columns}  # names that differ in case alone are the same to Spark
+        if name.lower() in names and not self._unnamed:
             raise wrong(self._node, self._query, f"Two columns are called '{name}': give one another name by AS")
-        found, number = name, 1
-        while found.lower() in taken:
+        free_name, number = name, 1
+        while free_name.lower() in names:
             number += 1
-            found = f"{name}_{number}"
-        self.chosen.append(f"{text} AS {quoted(found)}")
-        self.columns.append(Named(found, found))
-        return found
+            free_name = f"{name}_{number}"
+        self.chosen.append(f"{text} AS {quoted(free_name)}")
+        self.columns.append(Named(free_name, free_name))
+        return free_name
 
 
 def item(node: exp.Expr, select: exp.Select, relation: Relation) -> exp.Expr:
@@ -41,26 +41,26 @@ def item(node: exp.Expr, select: exp.Select, relation: Relation) -> exp.Expr:
             if isinstance(each, exp.Alias) and each.alias == node.name:
                 return each.unalias()
     if isinstance(node, exp.Literal) and node.is_int and 0 < int(node.name) <= len(select.expressions):
-        found: exp.Expr = select.expressions[int(node.name) - 1]
-        return found.unalias()
+        selected: exp.Expr = select.expressions[int(node.name) - 1]
+        return selected.unalias()
     return node
 
 
 def unstarred(expressions: list[exp.Expr], relation: Relation, query: Query) -> list[exp.Expr | Named]:
     """Return the list of a SELECT, with the columns that * stands for."""
-    found: list[exp.Expr | Named] = []
+    items: list[exp.Expr | Named] = []
     for each in expressions:
         of = each.table if isinstance(each, exp.Column) and isinstance(each.this, exp.Star) else None
         if not isinstance(each, exp.Star) and of is None:
-            found.append(each)
+            items.append(each)
             continue
         if any(value for key, value in (each.this if of else each).args.items()):
             raise wrong(each, query, "* takes no EXCEPT and no REPLACE")
         some = [named for named in relation.columns if (named.of == of if of is not None else not named.aside)]
         if not some:
             raise wrong(each, query, f"Table '{of}' not found")
-        found += some
-    return found
+        items += some
+    return items
 
 
 def result_name(node: exp.Expr, text: str) -> str:

@@ -37,17 +37,17 @@ def parse_query(query: Query) -> exp.Query | exp.Values:
     dialect = PitstopSql()
     try:
         refuse_long(query)
-        written = dialect.tokenize(query.text)
-        refuse_tokens(written, query)
-        tokens = _plain(written)
+        all_tokens = dialect.tokenize(query.text)
+        refuse_tokens(all_tokens, query)
+        tokens = _plain(all_tokens)
         trees = dialect.parser().parse(tokens, query.text)
     except ParseError as error:
-        found = error.errors[0] if error.errors else {}
-        line, column = int(found.get("line") or 1), int(found.get("col") or 1)
-        said = str(found.get("description") or "").rstrip(".")
-        if not said or "<class" in said or said.startswith("Required keyword"):
-            said = "The query is not complete here"
-        raise UsageError(query.at(line, column, str(found.get("highlight") or "")).prefix + said) from None
+        fault = error.errors[0] if error.errors else {}
+        line, column = int(fault.get("line") or 1), int(fault.get("col") or 1)
+        message = str(fault.get("description") or "").rstrip(".")
+        if not message or "<class" in message or message.startswith("Required keyword"):
+            message = "The query is not complete here"
+        raise UsageError(query.at(line, column, str(fault.get("highlight") or "")).prefix + message) from None
     except TokenError as error:
         raise UsageError(query.place.prefix + str(error).split("\n")[0]) from None
     except UsageError:
@@ -98,9 +98,9 @@ def place_of(node: exp.Expr, query: Query) -> Place:
     return query.place
 
 
-def wrong(node: exp.Expr, query: Query, said: str) -> UsageError:
+def wrong(node: exp.Expr, query: Query, message: str) -> UsageError:
     """Return the error that says what is wrong with a part of a query, with its place."""
-    return UsageError(place_of(node, query).prefix + said)
+    return UsageError(place_of(node, query).prefix + message)
 
 
 def name_of_call(node: exp.Expr) -> str:
@@ -120,17 +120,17 @@ def duration_ms(node: exp.Expr, query: Query) -> int:
     if isinstance(node, exp.Interval) and isinstance(node.this, exp.Literal) and node.unit is not None:
         span = SPANS.get(str(node.unit.name).lower().removesuffix("s"))
         try:
-            found = Decimal(node.this.name) * span if span is not None else Decimal(-1)
+            ms = Decimal(node.this.name) * span if span is not None else Decimal(-1)
         except ArithmeticError:
-            found = Decimal(-1)
-        if 0 <= found <= LONGEST_MS and found == int(found):
-            return int(found)
+            ms = Decimal(-1)
+        if 0 <= ms <= LONGEST_MS and ms == int(ms):
+            return int(ms)
     raise wrong(node, query, "Give a fixed time, as INTERVAL '1' MINUTE")
 
 
 def _plain(tokens: list[Token]) -> list[Token]:
     """Drop TABLE before a name, which only says that one follows, and make the state of a snapshot a call."""
-    found: list[Token] = []
+    plain: list[Token] = []
     at = 0
     while at < len(tokens):
         token, before = tokens[at], tokens[at - 1].token_type if at else None
@@ -144,12 +144,12 @@ def _plain(tokens: list[Token]) -> list[Token]:
             name, stage = tokens[at + 1], tokens[at + 3]
             marks = (TokenType.L_PAREN, "("), (TokenType.COMMA, ","), (TokenType.R_PAREN, ")")
             opened, comma, closed = (Token(kind, text, token.line, token.col) for kind, text in marks)
-            found += [Token(TokenType.VAR, STATE, token.line, token.col), opened, name, comma, stage, closed]
+            plain += [Token(TokenType.VAR, STATE, token.line, token.col), opened, name, comma, stage, closed]
             at += 4
             continue
-        found.append(token)
+        plain.append(token)
         at += 1
-    return found
+    return plain
 
 
 def _is_state(tokens: list[Token]) -> bool:

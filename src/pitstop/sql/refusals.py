@@ -22,7 +22,7 @@ _HANDLED: dict[type[exp.Expr], frozenset[str]] = {
     exp.Distinct: frozenset(("expressions",)),
 }
 """Part of a query -> the clauses of it that become stages. All others are refused: nothing is read and ignored."""
-_SAID = {
+_MESSAGES = {
     "order": "ORDER BY has no end on a stream",
     "limit": "LIMIT is not possible on a stream",
     "offset": "OFFSET is not possible on a stream",
@@ -42,8 +42,8 @@ def refuse_unhandled(tree: exp.Expr, query: Query) -> None:
             if handled is None or clause in handled or not value:
                 continue
             first = value[0] if isinstance(value, list) else value
-            said = _SAID.get(clause) or f"{clause.strip('_').replace('_', ' ').upper()} is not possible in a job"
-            raise wrong(first if isinstance(first, exp.Expr) else node, query, said)
+            message = _MESSAGES.get(clause) or f"{clause.strip('_').replace('_', ' ').upper()} is not possible in a job"
+            raise wrong(first if isinstance(first, exp.Expr) else node, query, message)
         if isinstance(node, exp.Select) and node.args.get("from_") is None:
             raise wrong(node, query, "A job reads FROM a mapping or a view")
     for ctes in tree.find_all(exp.With):

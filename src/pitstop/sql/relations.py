@@ -54,11 +54,11 @@ class Relation:
         """
         of = (alias.name if alias is not None else None) or usual
         columns = tuple(replace(each, of=of, aside=False) for each in self.columns if not each.aside)
-        given = [each.name for each in alias.columns] if alias is not None else []
-        if alias is not None and given:
-            if len(given) != len(columns) or len(set(given)) != len(given):
+        names = [each.name for each in alias.columns] if alias is not None else []
+        if alias is not None and names:
+            if len(names) != len(columns) or len(set(names)) != len(names):
                 raise wrong(alias, query, f"{of} has {len(columns)} columns: name each of them once, or none")
-            columns = tuple(replace(each, name=name) for each, name in zip(columns, given, strict=True))
+            columns = tuple(replace(each, name=name) for each, name in zip(columns, names, strict=True))
         return replace(self, columns=columns, origin=usual or of or self.origin)
 
     def timed_by(self, column: str) -> Relation:
@@ -71,19 +71,19 @@ class Relation:
 
     def find(self, column: exp.Column, query: Query) -> Named:
         """Return the column that a name in the query means; UsageError, with its place, if there is none, or several."""
-        found = [
+        matches = [
             each
             for each in self.columns
             if each.name == column.name and (each.of == column.table if column.table else not each.aside)
         ]
         shown = f"{column.table}.{column.name}" if column.table else column.name
-        if len(found) > 1:
+        if len(matches) > 1:
             raise wrong(column, query, f"Column '{shown}' is ambiguous")
-        if not found:
+        if not matches:
             if self.window is not None and column.name in WINDOW_COLUMNS:
                 raise wrong(column, query, f"'{column.name}' is known once rows are grouped: GROUP BY {column.name}")
             raise wrong(column, query, f"Column '{shown}' not found in any table")
-        return found[0]
+        return matches[0]
 
     def is_window_column(self, node: exp.Expr) -> bool:
         """Return True for the start or end of the windows by which the rows are to be grouped."""
@@ -104,9 +104,9 @@ def over_columns(node: exp.Expr, relation: Relation, query: Query) -> exp.Expr:
 
     def renamed(each: exp.Expr) -> exp.Expr:
         if isinstance(each, exp.Column) and not _is_parameter(each):
-            found = exp.column(relation.find(each, query).column, quoted=True)
-            found.this.meta.update(each.this.meta)
-            return found
+            renamed_column = exp.column(relation.find(each, query).column, quoted=True)
+            renamed_column.this.meta.update(each.this.meta)
+            return renamed_column
         return each
 
     return with_fields(node, relation).transform(renamed)
@@ -122,10 +122,10 @@ def with_fields(node: exp.Expr, relation: Relation) -> exp.Expr:
         of = 1 if len(parts) > 1 and parts[0].name in rows else 0
         if len(parts) <= of + 1 or (not of and parts[0].name not in columns):
             return each
-        found: exp.Expr = exp.Column(this=parts[of].copy(), table=parts[0].copy() if of else None)
+        access: exp.Expr = exp.Column(this=parts[of].copy(), table=parts[0].copy() if of else None)
         for part in parts[of + 1 :]:
-            found = exp.Dot(this=found, expression=part.copy())
-        return found
+            access = exp.Dot(this=access, expression=part.copy())
+        return access
 
     return node.copy().transform(as_field)
 
@@ -145,20 +145,20 @@ def _above(node: exp.Expr) -> Iterator[exp.Expr]:
 def refuse_unless_of_a_row(node: exp.Expr, query: Query) -> None:
     """Raise UsageError, with its place, for an expression that is not computed from one row alone."""
     for each in node.walk():
-        said = None
+        message = None
         if isinstance(each, exp.Window):
-            said = "OVER has no bounded state on a stream: group by TUMBLE, HOP or SESSION"
+            message = "OVER has no bounded state on a stream: group by TUMBLE, HOP or SESSION"
         elif isinstance(each, (exp.Query, exp.Exists)):
-            said = "A query stands in FROM, and not within an expression: join it"
+            message = "A query stands in FROM, and not within an expression: join it"
         elif isinstance(each, (exp.IgnoreNulls, exp.RespectNulls)):
-            said = "IGNORE NULLS and RESPECT NULLS are not possible in a job"
+            message = "IGNORE NULLS and RESPECT NULLS are not possible in a job"
         elif is_aggregate(each):
-            said = f"{name_of_call(each).upper()} needs a GROUP BY of the same query"
+            message = f"{name_of_call(each).upper()} needs a GROUP BY of the same query"
         elif name_of_call(each) in OVER_WINDOWS:
-            said = f"{name_of_call(each).upper()} is not possible in a job: group by TUMBLE, HOP or SESSION"
+            message = f"{name_of_call(each).upper()} is not possible in a job: group by TUMBLE, HOP or SESSION"
         elif isinstance(each, exp.UDTF) or name_of_call(each) in GENERATORS:
-            said = "Functions that make several rows are not possible here"
+            message = "Functions that make several rows are not possible here"
         elif isinstance(each, exp.Star) and not isinstance(each.parent, exp.Count):
-            said = "* stands for all columns only at the begin of what is selected"
-        if said is not None:
-            raise wrong(each, query, said)
+            message = "* stands for all columns only at the begin of what is selected"
+        if message is not None:
+            raise wrong(each, query, message)

@@ -23,28 +23,28 @@ from pitstop.sql.types import quoted
 
 def projected(node: exp.Select, relation: Relation, query: Query, last: bool) -> Relation:
     """Return a row for each row. ``last``: they go straight into the sink. UsageError, with its place, for a wrong selection."""
-    result, time, kept = Projection(node, query, last), None, False
+    result, time, with_window = Projection(node, query, last), None, False
     moments: dict[str, str] = {}
     for each in unstarred(node.expressions, relation, query):
         if isinstance(each, Named):
             text, name = quoted(each.column), each.name
         elif relation.is_window_column(each.unalias()) and each.alias_or_name in WINDOW_COLUMNS:
-            kept = True
+            with_window = True
             continue
         else:
             text = spark_text(each.unalias(), relation, query)
             name = result_name(each, text)
-        found = result.add(text, name)
+        name_in_result = result.add(text, name)
         if relation.time is not None and text == quoted(relation.time):
-            time = found
-        moments |= {moment: found for moment in relation.moments if text == quoted(moment)}
-    window = relation.window if kept or any(isinstance(each, exp.Star) for each in node.expressions) else None
+            time = name_in_result
+        moments |= {moment: name_in_result for moment in relation.moments if text == quoted(moment)}
+    window = relation.window if with_window or any(isinstance(each, exp.Star) for each in node.expressions) else None
     if window is not None and time is None and relation.time is not None:
         # Not asked for, and needed all the same.
         time = relation.time
         result.chosen.append(quoted(time))
-    made = Relation(relation.stage.select(*result.chosen), tuple(result.columns), relation.streaming, time, window)
-    return replace(made, moments=tuple(moments[each] for each in relation.moments if each in moments))
+    rows = Relation(relation.stage.select(*result.chosen), tuple(result.columns), relation.streaming, time, window)
+    return replace(rows, moments=tuple(moments[each] for each in relation.moments if each in moments))
 
 
 def grouped(node: exp.Select, relation: Relation, query: Query, last: bool, name: Callable[[str], str], totals: bool) -> Relation:
@@ -53,14 +53,14 @@ def grouped(node: exp.Select, relation: Relation, query: Query, last: bool, name
     ``totals``: groups that have no end may be told anew with each row. UsageError, with its place, for those that may not.
     """
     group = node.args.get("group")
-    wanted = [item(each, node, relation) for each in group.expressions] if group is not None else []
-    by_window = any(relation.is_window_column(each) for each in wanted)
+    groups = [item(each, node, relation) for each in group.expressions] if group is not None else []
+    by_window = any(relation.is_window_column(each) for each in groups)
     if relation.window is not None and not by_window:
-        said = f"GROUP BY needs window_start or window_end of {name_of_window(relation)}"
-        raise wrong(group or node, query, said)
+        message = f"GROUP BY needs window_start or window_end of {name_of_window(relation)}"
+        raise wrong(group or node, query, message)
     stage = relation.stage
     keys: dict[str, exp.Expr] = {}
-    for each in wanted:
+    for each in groups:
         if relation.is_window_column(each):
             continue
         if isinstance(each, exp.Column):
@@ -79,32 +79,32 @@ def grouped(node: exp.Select, relation: Relation, query: Query, last: bool, name
         if isinstance(each, exp.Star):
             raise wrong(node, query, "SELECT * has no meaning with GROUP BY: name the columns")
         text = spark_sql(gathered.over_results(each.unalias()))
-        found = result.add(text, result_name(each, text))
+        name_in_result = result.add(text, result_name(each, text))
         if relation.is_window_column(each.unalias()):
-            moments[each.unalias().name] = found
+            moments[each.unalias().name] = name_in_result
     having = node.args.get("having")
     condition = spark_sql(gathered.over_results(having.this)) if having is not None else None
-    made = _aggregate(stage, node, gathered, name, totals)
+    result_stage = _aggregate(stage, node, gathered, name, totals)
     if condition is not None:
-        made = made.filter(condition)
+        result_stage = result_stage.filter(condition)
     times = tuple(moments[each] for each in reversed(WINDOW_COLUMNS) if each in moments)
-    return Relation(made.select(*result.chosen), tuple(result.columns), relation.streaming, moments=times)
+    return Relation(result_stage.select(*result.chosen), tuple(result.columns), relation.streaming, moments=times)
 
 
 def _aggregate(stage: Stage, node: exp.Select, gathered: Aggregation, name: Callable[[str], str], totals: bool) -> Stage:
     relation = gathered.relation
-    found = gathered.found or {"count_all": aggregates.count()}
+    computed = gathered.aggregates or {"count_all": aggregates.count()}
     keys = tuple(gathered.keys)
     by = "-by-" + "-".join(keys) if keys else ""
     if relation.window is not None:
         if isinstance(relation.window, Session) and not keys:
-            said = "GROUP BY needs a column beside those of SESSION; for one group of all rows, one that is the same in all"
-            raise wrong(node.args.get("group") or node, gathered.query, said)
-        return stage.group_by(*keys).window(relation.window).aggregate(name(f"windows{by}"), **found)
+            message = "GROUP BY needs a column beside those of SESSION; for one group of all rows, one that is the same in all"
+            raise wrong(node.args.get("group") or node, gathered.query, message)
+        return stage.group_by(*keys).window(relation.window).aggregate(name(f"windows{by}"), **computed)
     if not totals or node.args.get("having") is not None:
-        said = "GROUP BY has no end on a stream without a window: group by TUMBLE, HOP or SESSION, or SINK INTO a map"
-        raise wrong(node.args.get("group") or node, gathered.query, said)
-    return stage.group_by(*keys).rolling_aggregate(name(f"totals{by}"), **found)
+        message = "GROUP BY has no end on a stream without a window: group by TUMBLE, HOP or SESSION, or SINK INTO a map"
+        raise wrong(node.args.get("group") or node, gathered.query, message)
+    return stage.group_by(*keys).rolling_aggregate(name(f"totals{by}"), **computed)
 
 
 def distinct(relation: Relation, query: Query, name: Callable[[str], str]) -> Relation:
@@ -114,7 +114,7 @@ def distinct(relation: Relation, query: Query, name: Callable[[str], str]) -> Re
     if relation.streaming and relation.time is None and relation.moments:
         relation = relation.timed_by(relation.moments[0])
     if relation.streaming and relation.time not in columns:
-        said = "DISTINCT would remember every row: name the time of events among its columns, and IMPOSE_ORDER before"
-        raise UsageError(query.place.prefix + said)
+        message = "DISTINCT would remember every row: name the time of events among its columns, and IMPOSE_ORDER before"
+        raise UsageError(query.place.prefix + message)
     title = name("distinct-" + "-".join(columns))
     return replace(relation, stage=relation.stage.group_by(*columns).distinct(title))

@@ -43,15 +43,15 @@ def is_complete(text: str) -> bool:
 
 def pieces(text: str) -> list[str]:
     """Return each statement of a text as it is written, right or wrong; the whole text if its words cannot be told apart."""
-    found, begin = [], 0
+    statements, begin = [], 0
     try:
         for token, ends in _tokens(text):
             if ends:
-                found.append(text[begin : token.start_pos])
+                statements.append(text[begin : token.start_pos])
                 begin = token.end_pos or len(text)
     except UnexpectedCharacters:
         return [text]
-    return [each for piece in (*found, text[begin:]) if (each := piece.strip())]
+    return [each for piece in (*statements, text[begin:]) if (each := piece.strip())]
 
 
 def from_first_word(text: str) -> str:

@@ -63,11 +63,11 @@ class Query:
     bounded: bool = field(default=True, compare=False)
     """False for a query that this or an earlier release has accepted before: it is read, however large it is."""
 
-    def at(self, line: int, column: int, found: str) -> Place:
-        """Return the place, in the text of the statements, of ``found`` at that line and column of the query."""
+    def at(self, line: int, column: int, text: str) -> Place:
+        """Return the place, in the text of the statements, of ``text`` at that line and column of the query."""
         begin = column + (self.place.column - 1 if line == 1 else 0)
         row = self.place.line + line - 1
-        return Place(row, max(1, begin), row, max(1, begin + max(0, len(found) - 1)))
+        return Place(row, max(1, begin), row, max(1, begin + max(0, len(text) - 1)))
 
     def at_letter(self, start: int, end: int) -> Place:
         """Return the place, in the text of the statements, of the query's letters from ``start`` to ``end``."""

@@ -16,12 +16,12 @@ def written(insert: Insert, mapping: Mapping, relation: Relation) -> list[str]:
     types = {column.name: column.type for column in mapping.columns}
     targets = targets_of(insert, types) or [each.name for each in own]
     if len(targets) != len(own):
-        said = f"Number of INSERT target columns ({len(targets)}) does not equal number of source items ({len(own)})"
-        raise UsageError(insert.query.place.prefix + said)
+        message = f"Number of INSERT target columns ({len(targets)}) does not equal number of source items ({len(own)})"
+        raise UsageError(insert.query.place.prefix + message)
     if not types:
         return [f"{quoted(each.column)} AS {quoted(name)}" for each, name in zip(own, targets, strict=True)]
-    given = [f"CAST({quoted(each.column)} AS {types[name]}) AS {quoted(name)}" for each, name in zip(own, targets, strict=True)]
-    return given + [f"CAST(NULL AS {kind}) AS {quoted(name)}" for name, kind in types.items() if name not in targets]
+    casts = [f"CAST({quoted(each.column)} AS {types[name]}) AS {quoted(name)}" for each, name in zip(own, targets, strict=True)]
+    return casts + [f"CAST(NULL AS {kind}) AS {quoted(name)}" for name, kind in types.items() if name not in targets]
 
 
 def targets_of(insert: Insert, types: dict[str, str]) -> list[str]:

@@ -37,29 +37,29 @@ MOST_DIGITS = 38
 
 def plain_type(name: Word, numbers: Sequence[int], zoned: bool) -> str:
     """Return Spark's name of a type without parts; UsageError, with its place, for an unknown one."""
-    said = name.text.upper()
-    if said in DECIMALS and not zoned and len(numbers) <= len(USUAL_DECIMAL):
+    plain = name.text.upper()
+    if plain in DECIMALS and not zoned and len(numbers) <= len(USUAL_DECIMAL):
         digits, scale = numbers if len(numbers) == len(USUAL_DECIMAL) else (numbers[0], 0) if numbers else USUAL_DECIMAL
         if not 0 <= scale <= digits <= MOST_DIGITS or digits == 0:
             raise UsageError(name.place.prefix + f"A decimal has 1 to {MOST_DIGITS} digits, and at most as many behind the point")
         return f"decimal({digits},{scale})"
-    if said in ("VARCHAR", "CHAR") and numbers:
-        raise UsageError(name.place.prefix + f"{said} has no length here: texts are as long as they are")
-    if said not in SPARK_TYPES or numbers or (zoned and said != "TIMESTAMP"):
+    if plain in ("VARCHAR", "CHAR") and numbers:
+        raise UsageError(name.place.prefix + f"{plain} has no length here: texts are as long as they are")
+    if plain not in SPARK_TYPES or numbers or (zoned and plain != "TIMESTAMP"):
         raise UsageError(
             name.place.prefix + f"There is no type {name.text}: types are {', '.join(sorted({*SPARK_TYPES, 'DECIMAL'}))}"
         )
-    return SPARK_TYPES[said]
+    return SPARK_TYPES[plain]
 
 
 def composed_type(name: Word, parts: Sequence[str | tuple[str, str]]) -> str:
     """Return Spark's name of an array, a map or a struct of (name, type); UsageError, with its place, for anything else."""
-    said, named = name.text.upper(), [part for part in parts if not isinstance(part, str)]
+    outer, named = name.text.upper(), [part for part in parts if not isinstance(part, str)]
     plain = [part for part in parts if isinstance(part, str)]
-    if said == "STRUCT" and not plain:
+    if outer == "STRUCT" and not plain:
         return f"struct<{','.join(f'{quoted(field)}:{type_}' for field, type_ in named)}>"
-    if not named and (said, len(plain)) in (("ARRAY", 1), ("MAP", 2)):
-        return f"{said.lower()}<{','.join(plain)}>"
+    if not named and (outer, len(plain)) in (("ARRAY", 1), ("MAP", 2)):
+        return f"{outer.lower()}<{','.join(plain)}>"
     raise UsageError(name.place.prefix + "Types with parts are ARRAY<type>, MAP<type, type> and STRUCT<name: type, ...>")
 
 

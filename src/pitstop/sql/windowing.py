@@ -51,8 +51,8 @@ def in_windows(rows: Relation, call: exp.Expr, query: Query) -> Relation:
         rows = rows.timed_by(column)
     time = rows.time
     if rows.streaming and time is None:
-        said = f"{name} needs rows in order: TABLE(IMPOSE_ORDER(TABLE ..., DESCRIPTOR({column}), INTERVAL ...))"
-        raise wrong(call, query, said)
+        message = f"{name} needs rows in order: TABLE(IMPOSE_ORDER(TABLE ..., DESCRIPTOR({column}), INTERVAL ...))"
+        raise wrong(call, query, message)
     if time is not None and time != column:
         raise wrong(call, query, f"The time of these rows is '{time}': give DESCRIPTOR({time})")
     try:
@@ -65,12 +65,12 @@ def in_windows(rows: Relation, call: exp.Expr, query: Query) -> Relation:
 
 def _read(rows: Relation, call: exp.Expr, query: Query) -> tuple[str, list[int]]:
     """Return (the column of the time, the arguments that follow it in milliseconds)."""
-    name, given = name_of_call(call), call.expressions[1:]
-    wanted = _FORMS[name]
-    if len(given) != len(wanted) + 1 or name_of_call(given[0]) != "descriptor" or len(given[0].expressions) != 1:
-        form = ", ".join(("TABLE rows", "DESCRIPTOR(column)", *(f"INTERVAL {each}" for each in wanted)))
+    name, arguments = name_of_call(call), call.expressions[1:]
+    spans = _FORMS[name]
+    if len(arguments) != len(spans) + 1 or name_of_call(arguments[0]) != "descriptor" or len(arguments[0].expressions) != 1:
+        form = ", ".join(("TABLE rows", "DESCRIPTOR(column)", *(f"INTERVAL {each}" for each in spans)))
         raise wrong(call, query, f"{name.upper()} takes ({form})")
-    column = given[0].expressions[0]
+    column = arguments[0].expressions[0]
     if not isinstance(column, exp.Column):
         raise wrong(column, query, "DESCRIPTOR takes a column")
-    return rows.find(column, query).column, [duration_ms(each, query) for each in given[1:]]
+    return rows.find(column, query).column, [duration_ms(each, query) for each in arguments[1:]]

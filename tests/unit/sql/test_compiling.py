@@ -418,9 +418,9 @@ def test_a_place_is_that_of_the_word_in_the_statement():
 
 def test_a_program_holds_what_its_job_uses_and_nothing_else():
     program = read_program(KNOWN + f'CREATE JOB "my job" AS INSERT INTO log SELECT vin, window_end FROM {MINUTES} GROUP BY 1, 2')
-    text = write_program(program.job.name, program.job.body, program.known)
+    text = write_program(program.job.name, program.job.body, program.things)
     again = read_program(text)
-    assert again.known.keys() == {"pings", "ordered", "log"}
+    assert again.things.keys() == {"pings", "ordered", "log"}
     assert again.job.name == "my job"
     first, second = (each.definition().build(()) for each in (program, again))
     assert [(node.name, node.spec.describe()) for node in first.nodes] == [
