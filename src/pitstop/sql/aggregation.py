@@ -58,7 +58,7 @@ class Aggregation:
     """Column of the result -> the expression by which the rows are grouped."""
     beside: tuple[str, ...] = ()
     """Columns that stand beside the results."""
-    aggregates: dict[str, Aggregate] = field(default_factory=dict)
+    by_column: dict[str, Aggregate] = field(default_factory=dict)
     """Column of the result -> the aggregate that computes it."""
 
     def over_results(self, node: exp.Expr) -> exp.Expr:
@@ -90,7 +90,7 @@ class Aggregation:
 
     def _column(self, call: exp.Expr, condition: exp.Expr | None) -> exp.Column:
         name, aggregate = self._aggregate(call, condition)
-        self.aggregates.setdefault(name, aggregate)
+        self.by_column.setdefault(name, aggregate)
         return exp.column(name, quoted=True)
 
     def _aggregate(self, call: exp.Expr, condition: exp.Expr | None) -> tuple[str, Aggregate]:

@@ -93,7 +93,7 @@ def grouped(node: exp.Select, relation: Relation, query: Query, last: bool, name
 
 def _aggregate(stage: Stage, node: exp.Select, gathered: Aggregation, name: Callable[[str], str], totals: bool) -> Stage:
     relation = gathered.relation
-    computed = gathered.aggregates or {"count_all": aggregates.count()}
+    computed = gathered.by_column or {"count_all": aggregates.count()}
     keys = tuple(gathered.keys)
     by = "-by-" + "-".join(keys) if keys else ""
     if relation.window is not None:
