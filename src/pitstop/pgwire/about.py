@@ -8,18 +8,19 @@ from pg_mimic import TEXT, Portal, ResultColumn, Statement
 
 from pitstop.pgwire.settings import Settings
 
-Said = tuple[str, str, str | None]
+Parts = tuple[str, str, str | None]
+"""The parts of a statement: verb, name of a setting, value."""
 
 
 class About(Statement):
     """A statement about the connection."""
 
-    def __init__(self, sql: str, said: Said, settings: Settings, connection: Any) -> None:
-        self.sql, self._said, self._settings, self._connection = sql, said, settings, connection
+    def __init__(self, sql: str, statement: Parts, settings: Settings, connection: Any) -> None:
+        self.sql, self._statement, self._settings, self._connection = sql, statement, settings, connection
         self.param_oids: list[int | None] = []
 
     async def describe(self) -> list[ResultColumn] | None:
-        verb, name, _ = self._said
+        verb, name, _ = self._statement
         if verb != "SHOW":
             return None
         names = ("name", "setting") if name == "all" else (name,)
@@ -30,7 +31,7 @@ class About(Statement):
 
     def carry_out(self) -> list[tuple[Any, ...]]:
         """Carry out the statement, and return its rows."""
-        verb, name, value = self._said
+        verb, name, value = self._statement
         match verb:
             case "BEGIN":
                 self._connection.tx_status = b"T"
@@ -56,5 +57,5 @@ class _Portal(Portal):
         if self._rows is None:
             self._rows = self._about.carry_out()
         count = max_rows if max_rows > 0 else len(self._rows)
-        taken, self._rows = self._rows[:count], self._rows[count:]
-        return taken, bool(self._rows)
+        batch, self._rows = self._rows[:count], self._rows[count:]
+        return batch, bool(self._rows)

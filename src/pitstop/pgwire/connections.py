@@ -56,10 +56,10 @@ class BoundedStream(PgStream):
 
     async def _read_exactly(self, n: int) -> bytes:
         try:
-            found: bytes = await super()._read_exactly(n)
+            content: bytes = await super()._read_exactly(n)
         except OSError as error:
             raise ConnectionClosed from error
-        return found
+        return content
 
 
 class BoundedConnection(Connection):
@@ -125,19 +125,19 @@ class BoundedServer(PgServer):
         try:
             try:
                 async with asyncio.timeout_at(until):
-                    said = await self._negotiate_startup(stream)
+                    parameters = await self._negotiate_startup(stream)
             except TimeoutError:
                 return
             except (ValueError, IndexError, struct.error):
                 await stream.refuse("08P01", "invalid startup packet")
-            if said is not None:
-                await self._serve(stream, said, until, task)
+            if parameters is not None:
+                await self._serve(stream, parameters, until, task)
         except (ConnectionClosed, ConnectionError):
             pass
         finally:
             self._strangers.pop(task, None)
 
-    async def _serve(self, stream: BoundedStream, said: dict[str, str], until: float, task: Any) -> None:
+    async def _serve(self, stream: BoundedStream, parameters: dict[str, str], until: float, task: Any) -> None:
         counted = False
 
         async def admit() -> None:
@@ -150,7 +150,7 @@ class BoundedServer(PgServer):
 
         pid, secret = self._allocate_pid(), struct.unpack("!i", os.urandom(4))[0]
         session = self.session_factory()
-        about = (stream, session, self, pid, secret, said)
+        about = (stream, session, self, pid, secret, parameters)
         connection = BoundedConnection(*about, limits=self._limits, until=until, admit=admit, split=self._split)
         self._connections[pid] = connection
         try:

@@ -28,8 +28,8 @@ def split_statements(text: str) -> list[str]:
 
 def command_tag(sql: str, rows: int) -> str:
     """Return the tag that clients show for a finished statement: OK for our statements without rows."""
-    found: str = _tag_of_postgres(from_first_word(sql), rows)
-    return "OK" if found.split()[0] in _WITHOUT_ROWS else found
+    tag: str = _tag_of_postgres(from_first_word(sql), rows)
+    return "OK" if tag.split()[0] in _WITHOUT_ROWS else tag
 
 
 _tag_of_postgres = connection.command_tag

@@ -74,7 +74,7 @@ class PitstopSession(BaseSession):
         if len(sql) > MOST_LETTERS:
             raise PgError(TOO_MUCH, f"A text of statements has at most {MOST_LETTERS:,} letters.")
         sql = await asyncio.to_thread(with_plain_texts, sql)
-        statements = await asyncio.to_thread(_said, sql)
+        statements = await asyncio.to_thread(_statements, sql)
         if len(statements) == 1 and isinstance(statements[0], Query) and of_postgres(statements[0]):
             # A mapping may have the name of one of PostgreSQL's own tables.
             ours = await self.in_thread(self._tables) if tables_of(statements[0]) else {}
@@ -92,8 +92,8 @@ class PitstopSession(BaseSession):
         return CatalogueStatement(sql, await asyncio.to_thread(_asked, sql, param_oids), param_oids, self._answer)
 
     async def _answer(self, query: Rewritten, values: list[Any]) -> list[tuple[Any, ...]]:
-        found: list[tuple[Any, ...]] = await self.in_thread(lambda: self._catalogue.answer(query, values, self._tables()))
-        return found
+        rows: list[tuple[Any, ...]] = await self.in_thread(lambda: self._catalogue.answer(query, values, self._tables()))
+        return rows
 
     async def close(self) -> None:
         close = getattr(self._service, "close", None)
@@ -113,14 +113,16 @@ class PitstopSession(BaseSession):
             return self._mappings()
 
     def _mappings(self) -> dict[str, dict[str, str]]:
-        found: dict[str, dict[str, str]] = {}
+        columns_by_mapping: dict[str, dict[str, str]] = {}
         (result,) = [Result.of(each.columns, list(each.rows)) for each in self.results(_MAPPINGS)]
         for (text,) in result.rows:
             (statement,) = parse(str(text))
             if isinstance(statement, CreateMapping):
                 mapping: Mapping = statement.mapping
-                found[mapping.name] = {column.name: _POSTGRES.get(column.type, "text") for column in columns_of(mapping)}
-        return found
+                columns_by_mapping[mapping.name] = {
+                    column.name: _POSTGRES.get(column.type, "text") for column in columns_of(mapping)
+                }
+        return columns_by_mapping
 
 
 _MAPPINGS = "SELECT statement FROM information_schema.mappings"
@@ -138,26 +140,26 @@ _POSTGRES = {
 
 
 class _Statement(Statement):
-    def __init__(self, session: PitstopSession, sql: str, said: list[Said]) -> None:
-        self._session, self.sql, self._said = session, sql, said
+    def __init__(self, session: PitstopSession, sql: str, statements: list[Said]) -> None:
+        self._session, self.sql, self._statements = session, sql, statements
         self.param_oids: list[int | None] = []
         self._begun: _Begun | None = None
 
     async def describe(self) -> list[ResultColumn] | None:
-        last = self._said[-1]
+        last = self._statements[-1]
         if isinstance(last, (CheckJob, UpdateJob)):
             return described(REPORT)
         if not isinstance(last, (Query, Show, ExplainJob, DescribeJob)):
             return None
         # Only the answer tells the columns; it is kept until the rows are asked for.
         if self._begun is None:
-            self._begun = _Begun(self._session, self.sql, len(self._said))
+            self._begun = _Begun(self._session, self.sql, len(self._statements))
             await self._begun.start()
         return described(self._begun.result.columns)
 
     def bind(self, params: list[str | None]) -> Portal:
         begun, self._begun = self._begun, None
-        return _Portal(self._session, begun or _Begun(self._session, self.sql, len(self._said)))
+        return _Portal(self._session, begun or _Begun(self._session, self.sql, len(self._statements)))
 
 
 class _Begun:
@@ -200,12 +202,12 @@ class _Portal(Portal):
             columns = described(result.columns)
             if self._rows is None:
                 self._rows = result.rows
-            found = []
+            rows = []
             for row in self._rows:
-                found.append(row_of(row, columns))
-                if 0 < max_rows <= len(found):
-                    return found, True
-            return found, False
+                rows.append(row_of(row, columns))
+                if 0 < max_rows <= len(rows):
+                    return rows, True
+            return rows, False
 
 
 class _as_postgres:
@@ -219,13 +221,13 @@ class _as_postgres:
             raise PgError(code, error.message) from None
 
 
-def _said(sql: str) -> list[Said]:
+def _statements(sql: str) -> list[Said]:
     """Return the statements of a text in our language; empty if it is PostgreSQL's (SET, BEGIN, SELECT version(), ...)."""
     try:
-        said = parse(sql)
+        statements = parse(sql)
     except PitstopError:
         return []
-    return said
+    return statements
 
 
 def _asked(sql: str, parameters: list[int | None]) -> Rewritten:

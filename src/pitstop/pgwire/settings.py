@@ -66,10 +66,10 @@ class Settings:
     def current(self, name: Any, missing: Any = 0) -> str | None:
         """Return the value of a setting; None if there is none and ``missing`` is true, else PgError."""
         key = str(name).lower()
-        found = self._own.get(key, self._usual.get(key))
-        if found is None and not missing:
+        value = self._own.get(key, self._usual.get(key))
+        if value is None and not missing:
             raise PgError("42704", _NO_SUCH.format(key[:100]))
-        return found
+        return value
 
     def put(self, name: Any, value: Any, local: Any = 0) -> str:
         """Set a setting, and return its value. None takes it back."""

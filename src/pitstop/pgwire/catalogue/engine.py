@@ -134,11 +134,11 @@ _COPYING = threading.Lock()
 @functools.lru_cache(8)
 def _fixed(world: World) -> sqlite3.Connection:
     """Return the tables that all worlds of a user and a database share. They are copied, since filling them takes 0.1 seconds."""
-    made = _empty()
+    database = _empty()
     for each in tables().values():
-        made.execute(f"CREATE TABLE {quoted(each.inside)} ({', '.join(_columns(each))})")
-    _fill(made, fixed_rows(world))
-    return made
+        database.execute(f"CREATE TABLE {quoted(each.inside)} ({', '.join(_columns(each))})")
+    _fill(database, fixed_rows(world))
+    return database
 
 
 def _empty() -> sqlite3.Connection:

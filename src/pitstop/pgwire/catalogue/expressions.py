@@ -175,14 +175,14 @@ class Expressions:
         return Written(f"({self.write(node.this, scope).sql} IS {self.write(node.expression, scope).sql})", "boolean")
 
     def _in(self, node: exp.In, scope: Scope) -> Written:
-        left = self.write(node.this, scope)
+        operand = self.write(node.this, scope)
         query = node.args.get("query")
         if query is not None:
-            return Written(f"({left.sql} IN ({self._subquery(query.unnest(), scope)[0]}))", "boolean")
+            return Written(f"({operand.sql} IN ({self._subquery(query.unnest(), scope)[0]}))", "boolean")
         if node.args.get("unnest") or node.args.get("field"):
             raise refused(node)
-        values = [alike(left, self.write(each, scope))[1].sql for each in node.expressions]
-        return Written(f"({left.sql} IN ({', '.join(values)}))", "boolean")
+        values = [alike(operand, self.write(each, scope))[1].sql for each in node.expressions]
+        return Written(f"({operand.sql} IN ({', '.join(values)}))", "boolean")
 
     def _between(self, node: exp.Between, scope: Scope) -> Written:
         low, high = self.write(node.args["low"], scope), self.write(node.args["high"], scope)

@@ -92,10 +92,10 @@ def functions(world: World, settings: Settings, version: str, pid: int) -> dict[
     """Return the implementation of each function, and of those that rewritten queries need besides."""
     started = _moment()
     registered = _Registered(world)
-    made: dict[str, Callable[..., Any]] = {}
+    constants: dict[str, Callable[..., Any]] = {}
     for names, value in ((_TRUE, 1), (_FALSE, 0), (_NOTHING, None), (_ZERO, 0)):
-        made |= dict.fromkeys(names, _always(value))
-    return made | {
+        constants |= dict.fromkeys(names, _always(value))
+    return constants | {
         "pg_table_is_visible": lambda oid: oid not in _hidden(),
         "version": _always(f"PostgreSQL {version}"),
         "current_database": _always(world.database),
@@ -292,18 +292,18 @@ def _quote_ident(name: Any) -> str:
 def _format(template: Any, *values: Any) -> str | None:
     if template is None:
         return None
-    left = iter(values)
+    arguments = iter(values)
     parts = re.split(r"(%[%sIL])", _text(template))
-    return "".join(_formatted(each, left) if each in _SIGNS else each for each in parts)
+    return "".join(_formatted(each, arguments) if each in _SIGNS else each for each in parts)
 
 
 _SIGNS = ("%%", "%s", "%I", "%L")
 
 
-def _formatted(sign: str, left: Iterator[Any]) -> str:
+def _formatted(sign: str, arguments: Iterator[Any]) -> str:
     if sign == "%%":
         return "%"
-    value = next(left, None)
+    value = next(arguments, None)
     if sign == "%L":
         return "NULL" if value is None else "'" + _text(value).replace("'", "''") + "'"
     text = "" if value is None else _text(value)

@@ -117,8 +117,8 @@ class _CataloguePortal(Portal):
         if self._rows is None:
             self._rows = await self._answer(self._query, self._values)
         count = max_rows if 0 < max_rows < len(self._rows) else len(self._rows)
-        taken, self._rows = self._rows[:count], self._rows[count:]
-        return taken, bool(self._rows)
+        batch, self._rows = self._rows[:count], self._rows[count:]
+        return batch, bool(self._rows)
 
 
 def _bound(value: Any) -> Any:

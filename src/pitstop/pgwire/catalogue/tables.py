@@ -62,19 +62,19 @@ class World:
 @functools.cache
 def tables() -> dict[tuple[str, str], Table]:
     """Return all tables of the catalogue, by schema and name."""
-    found = {}
+    by_name = {}
     for line in files("pitstop.pgwire.catalogue").joinpath("tables.txt").read_text().splitlines()[1:]:
         oid, kind, name, columns = line.split(" ", 3)
         schema, name = name.split(".")
         parts = [each.rsplit(":", 1) for each in columns.split(",")]
-        found[schema, name] = Table(int(oid), kind, schema, name, {column[0]: column[1] for column in parts})
-    return found
+        by_name[schema, name] = Table(int(oid), kind, schema, name, {column[0]: column[1] for column in parts})
+    return by_name
 
 
 @functools.cache
 def types() -> dict[int, Type]:
     """Return all types, by oid."""
-    found = {}
+    by_oid = {}
     with files("pitstop.pgwire.catalogue").joinpath("types.csv").open() as lines:
         for each in csv.DictReader(lines):
             name = each.pop("name")
@@ -84,8 +84,8 @@ def types() -> dict[int, Type]:
             row |= {"typowner": OWNER, "typisdefined": True, "typnotnull": False, "typndims": 0}
             row |= {"typalign": "i", "typstorage": "p"}
             row["typinput"] = ARRAY_IN if row["typcategory"] == "A" else 0
-            found[row["oid"]] = Type(row["oid"], name, row)
-    return found
+            by_oid[row["oid"]] = Type(row["oid"], name, row)
+    return by_oid
 
 
 @functools.cache
@@ -96,15 +96,15 @@ def type_oids() -> dict[str, int]:
 
 @functools.cache
 def _oids_of(names: tuple[str, ...]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    taken = set()
+    by_name: dict[str, int] = {}
+    oids = set()
     for name in sorted(names):
         oid = _FIRST_OID + zlib.crc32(name.encode()) % _OIDS
-        while oid in taken:
+        while oid in oids:
             oid += 1
-        taken.add(oid)
-        found[name] = oid
-    return found
+        oids.add(oid)
+        by_name[name] = oid
+    return by_name
 
 
 def class_oids(world: World) -> dict[str, int]:
@@ -162,18 +162,18 @@ def fixed_rows(world: World) -> Rows:
     )
 
 
-def _objects(made: list[Table], world: World) -> dict[str, list[Row]]:
+def _objects(mapping_tables: list[Table], world: World) -> dict[str, list[Row]]:
     return {
-        "pg_class": [_class(each) for each in made],
-        "pg_attribute": [row for each in made for row in _attributes(each)],
-        "information_schema.tables": [_told_table(each, world) for each in made],
-        "information_schema.columns": [row for each in made for row in _told_columns(each, world)],
+        "pg_class": [_class(each) for each in mapping_tables],
+        "pg_attribute": [row for each in mapping_tables for row in _attributes(each)],
+        "information_schema.tables": [_schema_table(each, world) for each in mapping_tables],
+        "information_schema.columns": [row for each in mapping_tables for row in _schema_columns(each, world)],
     }
 
 
-def _with_tables(found: dict[str, list[Row]]) -> Rows:
+def _with_tables(rows_by_table: dict[str, list[Row]]) -> Rows:
     by_name = {each.inside: each for each in tables().values()}
-    return [(by_name[name], each) for name, each in found.items()]
+    return [(by_name[name], each) for name, each in rows_by_table.items()]
 
 
 def _class(table: Table) -> Row:
@@ -214,16 +214,16 @@ def _attributes(table: Table) -> list[Row]:
         {
             "attrelid": table.oid,
             "attname": name,
-            "atttypid": (found := _type_of(kind)).oid,
+            "atttypid": (column_type := _type_of(kind)).oid,
             "attstattarget": -1,
-            "attlen": found.row["typlen"],
+            "attlen": column_type.row["typlen"],
             "attnum": number,
             "attndims": 0,
             "attcacheoff": -1,
             "atttypmod": -1,
-            "attbyval": found.row["typbyval"],
+            "attbyval": column_type.row["typbyval"],
             "attalign": "i",
-            "attstorage": "x" if found.row["typlen"] == -1 else "p",
+            "attstorage": "x" if column_type.row["typlen"] == -1 else "p",
             "attcompression": "",
             "attnotnull": False,
             "atthasdef": False,
@@ -233,13 +233,13 @@ def _attributes(table: Table) -> list[Row]:
             "attisdropped": False,
             "attislocal": True,
             "attinhcount": 0,
-            "attcollation": found.row["typcollation"],
+            "attcollation": column_type.row["typcollation"],
         }
         for number, (name, kind) in enumerate(table.columns.items(), 1)
     ]
 
 
-def _told_table(table: Table, world: World) -> Row:
+def _schema_table(table: Table, world: World) -> Row:
     return {
         "table_catalog": world.database,
         "table_schema": table.schema,
@@ -250,7 +250,7 @@ def _told_table(table: Table, world: World) -> Row:
     }
 
 
-def _told_columns(table: Table, world: World) -> list[Row]:
+def _schema_columns(table: Table, world: World) -> list[Row]:
     return [
         {
             "table_catalog": world.database,

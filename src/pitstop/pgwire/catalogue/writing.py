@@ -192,7 +192,7 @@ class _Queries:
             return [(name, scope.column(name, table)) for each in scope.relations if each.alias == table for name in each.columns]
         alias = node.args.get("alias") if isinstance(node, exp.Alias) else None
         value = self.expressions.write(node.this if isinstance(node, exp.Alias) else node, scope)
-        return [(name_of(alias) if alias is not None else _told(node), value)]
+        return [(name_of(alias) if alias is not None else _column_name(node), value)]
 
     def _end(self, node: exp.Expr, scope: Scope, names: list[str], by_name: dict[str, int]) -> str:
         """Write ORDER BY, LIMIT and OFFSET."""
@@ -366,22 +366,22 @@ _NAMED: dict[type[exp.Expr], str] = {
 }
 
 
-def _told(node: exp.Expr) -> str:
+def _column_name(node: exp.Expr) -> str:
     """Return the name of a column without an alias."""
     if isinstance(node, exp.Column):
         return name_of(node.this)
     if isinstance(node, (exp.Cast, exp.Paren, exp.Collate, exp.Bracket, exp.Filter)):
-        inner = _told(node.this)
+        inner = _column_name(node.this)
         if inner == "?column?" and isinstance(node, exp.Cast):
             return str(node.args["to"].this.value if isinstance(node.args["to"].this, exp.DataType.Type) else "?column?").lower()
         return inner
     if isinstance(node, exp.Dot):
-        return _told(node.expression) if isinstance(node.expression, exp.Func) else name_of(node.expression)
+        return _column_name(node.expression) if isinstance(node.expression, exp.Func) else name_of(node.expression)
     if isinstance(node, exp.Anonymous):
         return str(node.this).lower()
     if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Select) and len(node.this.expressions) == 1:
         each = node.this.expressions[0]
-        return name_of(each.args["alias"]) if isinstance(each, exp.Alias) else _told(each)
+        return name_of(each.args["alias"]) if isinstance(each, exp.Alias) else _column_name(each)
     if type(node) in _NAMED:
         return _NAMED[type(node)]
     if isinstance(node, exp.Func) and not isinstance(node, (exp.And, exp.Or)):
