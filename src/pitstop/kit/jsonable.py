@@ -25,8 +25,8 @@ def from_json(kind: type[T], data: Any) -> T:
 
     Raises pydantic.ValidationError (a ValueError) if the data is not of that form.
     """
-    found: T = _adapter(kind).validate_python(data, context=KEPT)
-    return found
+    value: T = _adapter(kind).validate_python(data, context=KEPT)
+    return value
 
 
 def _adapter(kind: Any) -> TypeAdapter[Any]:

@@ -56,8 +56,8 @@ def check_level(text: str) -> LogLevel:
 def read_levels(path: Path) -> dict[str, LogLevel]:
     """Return the levels in a file; none if there is no file. UsageError if it holds something else."""
     try:
-        found = json.loads(path.read_text())
-        return {check_logger(name): check_level(level) for name, level in found.items()}
+        levels = json.loads(path.read_text())
+        return {check_logger(name): check_level(level) for name, level in levels.items()}
     except FileNotFoundError:
         return {}
     except (ValueError, AttributeError, UsageError):
@@ -81,7 +81,7 @@ class Follower:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._files, self._apply, self._warn, self._monotonic = files, apply, warn, monotonic
-        self._seen: list[object] = [None] * len(files)
+        self._stamps: list[object] = [None] * len(files)
         self._next = float("-inf")
 
     def look(self) -> None:
@@ -89,10 +89,10 @@ class Follower:
         if self._monotonic() < self._next:
             return
         self._next = self._monotonic() + LOOK_SECONDS
-        seen = [_stamp(path) for path in self._files]
-        if seen == self._seen:
+        stamps = [_stamp(path) for path in self._files]
+        if stamps == self._stamps:
             return
-        self._seen = seen
+        self._stamps = stamps
         levels: dict[str, LogLevel] = {}
         for path in self._files:
             try:
@@ -104,7 +104,7 @@ class Follower:
 
 def _stamp(path: Path) -> object:
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_ino, found.st_size
+    return status.st_mtime_ns, status.st_ino, status.st_size

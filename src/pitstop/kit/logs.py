@@ -59,11 +59,11 @@ def as_line(record: logging.LogRecord) -> str:
 
 def show(logger: str = "", write: Callable[[str], object] | None = None) -> None:
     """Let the lines of a logger, and of those below it, go to standard error (or ``write``), at the usual levels; once."""
-    found = logging.getLogger(logger)
-    if any(isinstance(handler, JsonLines) for handler in found.handlers):
+    top_logger = logging.getLogger(logger)
+    if any(isinstance(handler, JsonLines) for handler in top_logger.handlers):
         return
-    found.addHandler(JsonLines(write or _to_stderr))
-    found.propagate = False
+    top_logger.addHandler(JsonLines(write or _to_stderr))
+    top_logger.propagate = False
     for name, level in USUAL.items():
         target = logging.getLogger(_python_name(name))
         if target.level == logging.NOTSET and (not logger or name == logger):
@@ -72,12 +72,12 @@ def show(logger: str = "", write: Callable[[str], object] | None = None) -> None
 
 def apply_levels(levels: Levels) -> None:
     """Let these levels hold from now on, and the usual ones besides."""
-    wanted = {**USUAL, **levels}
-    for name in _applied - wanted.keys():
+    all_levels = {**USUAL, **levels}
+    for name in _applied - all_levels.keys():
         logging.getLogger(_python_name(name)).setLevel(logging.NOTSET)
-    for name, level in wanted.items():
+    for name, level in all_levels.items():
         logging.getLogger(_python_name(name)).setLevel(NUMBERS[level])
-    _applied.update(wanted)
+    _applied.update(all_levels)
 
 
 def follow_levels() -> None:
@@ -106,5 +106,5 @@ def _python_name(logger: str) -> str:
 
 
 def _level(number: int) -> LogLevel:
-    known = (LogLevel.ERROR, LogLevel.WARN, LogLevel.INFO, LogLevel.DEBUG)
-    return next((level for level in known if number >= NUMBERS[level]), LogLevel.TRACE)
+    steps = (LogLevel.ERROR, LogLevel.WARN, LogLevel.INFO, LogLevel.DEBUG)
+    return next((level for level in steps if number >= NUMBERS[level]), LogLevel.TRACE)

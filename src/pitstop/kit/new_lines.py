@@ -23,12 +23,12 @@ class NewLines:
 
         Ended files come first. A file that two looks have not met is forgotten, since another one may get its number.
         """
-        found, read, known = [], {}, self._missed | self._read
+        contents, read, offsets = [], {}, self._missed | self._read
         for path, to_its_end in (*((path, True) for path in ended), *((path, False) for path in files)):
             try:
                 with path.open("rb") as file:
                     facts = os.fstat(file.fileno())
-                    begin = known.get(facts.st_ino, 0)
+                    begin = offsets.get(facts.st_ino, 0)
                     if begin > facts.st_size:  # another file, with the number of one that is gone
                         begin = 0
                     file.seek(begin)
@@ -39,7 +39,7 @@ class NewLines:
                 # A line that is longer than all that is read at once is cut.
                 new = new[: new.rfind(b"\n") + 1] or (new if len(new) == self._most else b"")
             read[facts.st_ino] = begin + len(new)
-            found.append(new)
+            contents.append(new)
         self._missed = {number: at for number, at in self._read.items() if number not in read}
         self._read = read
-        return found
+        return contents

@@ -28,19 +28,19 @@ def usual_mode(mode: int) -> int:
     """Return permissions under the umask that the user has set."""
     usual = os.environ.get(_USUAL)
     if usual is None:  # nobody has called keep_private, so it is the one in force, which can only be read by setting it
-        usual = f"{(found := os.umask(UMASK)):o}"
-        os.umask(found)
+        usual = f"{(umask := os.umask(UMASK)):o}"
+        os.umask(umask)
     return mode & ~int(usual, 8)
 
 
 def private_folder(path: Path) -> Path:
     """Make a folder that is the owner's alone, or close an open one to others; UsageError if it is somebody else's."""
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    found = path.stat()
-    if found.st_uid != os.geteuid():
+    status = path.stat()
+    if status.st_uid != os.geteuid():
         raise UsageError(f"The folder {path} belongs to another user: give one of your own.")
-    if found.st_mode & UMASK:
-        path.chmod(stat.S_IMODE(found.st_mode) & ~UMASK)
+    if status.st_mode & UMASK:
+        path.chmod(stat.S_IMODE(status.st_mode) & ~UMASK)
     return path
 
 
@@ -48,8 +48,8 @@ def read_private(path: Path, what: str) -> str:
     """Return the text of a file; UsageError if others may read or change it, or it is no text. FileNotFoundError if missing."""
     try:
         with path.open() as file:
-            found = os.fstat(file.fileno())
-            if found.st_uid not in (os.geteuid(), 0) or found.st_mode & UMASK:
+            status = os.fstat(file.fileno())
+            if status.st_uid not in (os.geteuid(), 0) or status.st_mode & UMASK:
                 raise UsageError(f"The {what} {path} may be read by other users: make it yours alone (chmod 600 {path}).")
             return file.read()
     except UnicodeDecodeError:

@@ -58,14 +58,14 @@ class Part:
 
 def full_parts(log: Path) -> list[Part]:
     """Return the parts beside ``log``, oldest first."""
-    found = []
+    parts = []
     with contextlib.suppress(FileNotFoundError), os.scandir(log.parent) as entries:
         for entry in entries:
             name, _, first = entry.name.rpartition(".")
             if name == log.name and len(first) == _DIGITS and first.isdigit():
                 with contextlib.suppress(FileNotFoundError):
-                    found.append(Part(int(first), entry.stat().st_size, Path(entry.path)))
-    return sorted(found, key=lambda part: part.first)
+                    parts.append(Part(int(first), entry.stat().st_size, Path(entry.path)))
+    return sorted(parts, key=lambda part: part.first)
 
 
 def read_from(log: Path, position: int, most: int) -> tuple[int, bytes]:
@@ -78,12 +78,12 @@ def read_from(log: Path, position: int, most: int) -> tuple[int, bytes]:
                     begin = max(position, part.first)
                     return begin, _read(part.path, begin - part.first, most)
             first = parts[-1].end if parts else 0
-            found = _read(log, max(0, position - first), most) if log.exists() else b""
+            content = _read(log, max(0, position - first), most) if log.exists() else b""
             size = log.stat().st_size if log.exists() else 0
         except FileNotFoundError:  # rotated, or removed, meanwhile
             continue
         if full_parts(log) == parts:
-            return min(max(position, first), first + size), found
+            return min(max(position, first), first + size), content
 
 
 def _read(path: Path, offset: int, most: int) -> bytes:
@@ -135,9 +135,9 @@ class RotatingLog:
 
 
 def _write_all(file: int, lines: bytes) -> None:
-    left = memoryview(lines)
-    while left:
-        left = left[os.write(file, left) :]
+    rest = memoryview(lines)
+    while rest:
+        rest = rest[os.write(file, rest) :]
 
 
 class _Destination:
@@ -149,12 +149,12 @@ class _Destination:
         self._lost = 0
 
     def write(self, lines: bytes) -> None:
-        self._move_if_told()
+        self._move_if_asked()
         shaped = b"".join(in_our_form(line, self._facts) for line in lines.splitlines() if line.strip())
         try:
             if self._lost:
-                told = _line("WARN", f"{self._lost:,} bytes of this log are lost: it could not be written")
-                self._log.write(in_our_form(told, self._facts))
+                notice = _line("WARN", f"{self._lost:,} bytes of this log are lost: it could not be written")
+                self._log.write(in_our_form(notice, self._facts))
                 self._lost = 0
             self._log.write(shaped)
         except OSError:
@@ -163,12 +163,12 @@ class _Destination:
             with contextlib.suppress(OSError):
                 _write_all(1, shaped)
 
-    def _move_if_told(self) -> None:
+    def _move_if_asked(self) -> None:
         if self._moves_to is None or not self._moves_to.exists():
             return
-        told = json.loads(self._moves_to.read_text())
+        destination = json.loads(self._moves_to.read_text())
         self._moves_to = None
-        self._log, self._facts = RotatingLog(Path(told["log"]), self._rotation), _after_other_keys(told["facts"])
+        self._log, self._facts = RotatingLog(Path(destination["log"]), self._rotation), _after_other_keys(destination["facts"])
 
 
 def _after_other_keys(facts: dict[str, object]) -> bytes:
@@ -183,8 +183,8 @@ def in_our_form(line: bytes, facts: bytes) -> bytes:
 
 
 def _line(level: str, message: str) -> bytes:
-    found = {"time": stamp(time.time()), "level": level, "logger": "output", "msg": message}
-    return json.dumps(found, ensure_ascii=False).encode()
+    entry = {"time": stamp(time.time()), "level": level, "logger": "output", "msg": message}
+    return json.dumps(entry, ensure_ascii=False).encode()
 
 
 def stamp(now: float) -> str:
@@ -195,14 +195,14 @@ def stamp(now: float) -> str:
 def pump(source: int, destination: _Destination) -> None:
     """Write what comes through a pipe, line by line, until all its writers are gone."""
     rest = b""
-    while found := os.read(source, 1 << 16):
-        end = found.rfind(b"\n") + 1
+    while chunk := os.read(source, 1 << 16):
+        end = chunk.rfind(b"\n") + 1
         if end or len(rest) > LONGEST_LINE:
-            end = end or len(found)
-            destination.write(rest + found[:end])
-            rest = found[end:]
+            end = end or len(chunk)
+            destination.write(rest + chunk[:end])
+            rest = chunk[end:]
         else:
-            rest += found
+            rest += chunk
     if rest:
         destination.write(rest)
 
@@ -212,8 +212,8 @@ def start_pump(log: Path, rotation: Rotation, facts: dict[str, object], moves_to
 
     ``facts`` stand in each line. Once the file ``moves_to`` is there, ``{"log": path, "facts": {...}}``, lines go to that log.
     """
-    told = {"log": str(log), "rotation": asdict(rotation), "facts": facts, "moves_to": str(moves_to or "")}
-    command = [sys.executable, "-I", "-S", __file__, json.dumps(told)]
+    settings = {"log": str(log), "rotation": asdict(rotation), "facts": facts, "moves_to": str(moves_to or "")}
+    command = [sys.executable, "-I", "-S", __file__, json.dumps(settings)]
     started = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
     assert started.stdin is not None
     with contextlib.suppress(OSError):  # a user with very many of them has smaller ones
@@ -222,10 +222,10 @@ def start_pump(log: Path, rotation: Rotation, facts: dict[str, object], moves_to
 
 
 def main() -> None:
-    told = json.loads(sys.argv[1])
+    settings = json.loads(sys.argv[1])
     os.umask(0o077)
-    moves_to = Path(told["moves_to"]) if told["moves_to"] else None
-    pump(0, _Destination(Path(told["log"]), Rotation(**told["rotation"]), told["facts"], moves_to))
+    moves_to = Path(settings["moves_to"]) if settings["moves_to"] else None
+    pump(0, _Destination(Path(settings["log"]), Rotation(**settings["rotation"]), settings["facts"], moves_to))
 
 
 if __name__ == "__main__":

@@ -36,13 +36,13 @@ def is_own_peer(connection: socket.socket) -> bool:
     A socket that its process has closed belongs to nobody; the kernel then says 0, so only an open connection counts.
     """
     there, here = connection.getpeername()[:2], connection.getsockname()[:2]
-    wanted = (_address(*there), _address(*here))
+    ends = (_address(*there), _address(*here))
     for look in range(LOOKS):
         if look:
             time.sleep(LOOK_SECONDS)
         port = f":{there[1]:04X}"
         for line in _lines():
-            if line.local.endswith(port) and (_parsed(line.local), _parsed(line.remote)) == wanted:
+            if line.local.endswith(port) and (_parsed(line.local), _parsed(line.remote)) == ends:
                 return line.state == _ESTABLISHED and line.uid == os.geteuid()
     return False
 
@@ -62,10 +62,10 @@ def loopback_addresses(host: str) -> set[ipaddress.IPv4Address | ipaddress.IPv6A
     if host.lower() == "localhost":
         return {ipaddress.ip_address("127.0.0.1"), ipaddress.ip_address("::1")}
     try:
-        found = ipaddress.ip_address(host)
+        address = ipaddress.ip_address(host)
     except ValueError:
         return set()
-    return {found} if found.is_loopback else set()
+    return {address} if address.is_loopback else set()
 
 
 def is_own_address(host: str) -> bool:
@@ -101,6 +101,6 @@ def _parsed(text: str) -> Address:
 
 
 def _address(host: str, port: int) -> Address:
-    found = ipaddress.ip_address(host.partition("%")[0])
-    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
-    return mapped or found, port
+    address = ipaddress.ip_address(host.partition("%")[0])
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return mapped or address, port

@@ -42,19 +42,19 @@ class Condition:
 
     def holds(self, value: str) -> bool:
         """Return True if the condition holds for the value of an entry, which is JSON text."""
-        found = _at(from_json_text(value), self.path)
-        if found is _NOTHING:
+        field = _at(from_json_text(value), self.path)
+        if field is _NOTHING:
             return False
         if self.sign == "contains":
-            return self._within(found)
+            return self._within(field)
         if self.sign in ("=", "!="):
-            return _equal(found, self.value) == (self.sign == "=")
-        return _kind(found) == _kind(self.value) in ("number", "text") and _ORDERS[self.sign](found, self.value)
+            return _equal(field, self.value) == (self.sign == "=")
+        return _kind(field) == _kind(self.value) in ("number", "text") and _ORDERS[self.sign](field, self.value)
 
-    def _within(self, found: Any) -> bool:
-        if isinstance(found, str):
-            return (self.value if isinstance(self.value, str) else self.text) in found
-        return isinstance(found, list) and any(_equal(each, self.value) for each in found)
+    def _within(self, field: Any) -> bool:
+        if isinstance(field, str):
+            return (self.value if isinstance(self.value, str) else self.text) in field
+        return isinstance(field, list) and any(_equal(each, self.value) for each in field)
 
 
 def read_condition(text: str) -> Condition:
@@ -63,10 +63,10 @@ def read_condition(text: str) -> Condition:
     A value that is no JSON is taken as a text. Steps to a field are parted by dots; a backslash before a dot, a blank or a sign
     makes it part of a name.
     """
-    found = _WRITTEN.fullmatch(text)
-    if found is None:
+    parts = _WRITTEN.fullmatch(text)
+    if parts is None:
         raise UsageError(f"The condition {text!r} cannot be read: write {FORM}.")
-    return Condition(_steps(found["field"]), found["sign"], _value(found["value"]), found["value"])
+    return Condition(_steps(parts["field"]), parts["sign"], _value(parts["value"]), parts["value"])
 
 
 def _steps(field: str) -> tuple[str, ...]:

@@ -80,13 +80,13 @@ def check_keys(name: str, keys: Iterable[str], longest: int | None) -> None:
 
 def check_version(name: str, key: str, entry: Entry | None, version: int) -> None:
     """Raise ConflictError unless the key's entry in the map ``name`` has that version; 0 stands for no entry."""
-    found = entry.version if entry is not None else 0
-    if found != version:
+    actual = entry.version if entry is not None else 0
+    if actual != version:
         raise ConflictError(
-            f"Somebody else has written entry '{key}' of map '{name}' meanwhile: it has {_version_text(found)}, and was expected "
-            f"to have {_version_text(version)}. Read it again.",
+            f"Somebody else has written entry '{key}' of map '{name}' meanwhile: it has {_version_text(actual)}, and was "
+            f"expected to have {_version_text(version)}. Read it again.",
             key=key,
-            found=found,
+            found=actual,
             expected=version,
         )
 

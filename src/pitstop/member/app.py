@@ -117,8 +117,8 @@ def run_member(settings: MemberSettings) -> None:
     data = DataFolder(private_folder(settings.data_dir.resolve()))
     address_for_others(settings.host, sharing=settings.store is not None)
     # The servers have left the store's password there, unless each host has it from elsewhere.
-    left = {"PGPASSFILE": str(data.store_password)} if data.store_password.exists() else {}
-    url = store_url(settings.store, data, left | dict(os.environ))
+    own_environment = {"PGPASSFILE": str(data.store_password)} if data.store_password.exists() else {}
+    url = store_url(settings.store, data, own_environment | dict(os.environ))
     database = open_database(url)
     name, cores = settings.name or socket.gethostname(), settings.cores or os.cpu_count() or 1
     folder = data.member(name)

@@ -77,13 +77,13 @@ class MemberProcess:
     def step(self) -> bool:
         """Beat, and look after the worker. False once the member has left. If the store is away, the next step beats again."""
         try:
-            told = self._members.beat(self._member.id)
-            if told is None:
+            state = self._members.beat(self._member.id)
+            if state is None:
                 self.join()
         except StoreError as error:
             log.warning("the store is away; trying again", reason=error.message)
-            told = None
-        if told is MemberState.LEAVING and self._leaves_by is None:
+            state = None
+        if state is MemberState.LEAVING and self._leaves_by is None:
             self._leaves_by = self._monotonic() + DRAIN_SECONDS
             log.info("leaving", member=self._member.name)
             if self._worker is not None:
@@ -119,10 +119,10 @@ class MemberProcess:
 
     def _may_go_on(self, worker: Worker, cluster: SparkCluster) -> bool:
         """False if the worker has ended, holds an outdated secret, or has not followed the new master in time."""
-        known = self._works_for
-        if worker.ended() or known is None or cluster.secret != known.secret:
+        followed = self._works_for
+        if worker.ended() or followed is None or cluster.secret != followed.secret:
             return False
-        if cluster.master == known.master:
+        if cluster.master == followed.master:
             return True
         if worker.works_for(cluster.master):
             self._works_for, self._to_follow_by = cluster, None
