@@ -21,7 +21,7 @@ class Archiving:
     def __init__(self, environment: Mapping[str, str], log_file: Path) -> None:
         self._environment, self._log_file = environment, log_file
         self._process: subprocess.Popen[bytes] | None = None
-        self._told = False
+        self._reported = False
 
     def begin(self) -> None:
         """Start it, once."""
@@ -54,8 +54,8 @@ class Archiving:
 
     def _tell_end(self, process: subprocess.Popen[bytes]) -> None:
         code = process.poll()
-        if code is None or self._told:
+        if code is None or self._reported:
             return
-        self._told = True
+        self._reported = True
         if code:
             log.warning("Spark's classes could not be archived: starts take longer", log=str(self._log_file), exit_code=code)

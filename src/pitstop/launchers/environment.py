@@ -22,9 +22,9 @@ DEFAULTS = {"TZ": "UTC"}
 
 def runner_environment(of_server: Mapping[str, str], also: Iterable[str] = ()) -> dict[str, str]:
     """Return the variables that a runner gets; ``also``: further names or patterns, such as ``AWS_*``."""
-    wanted = (*NEEDED, *also)
+    patterns = (*NEEDED, *also)
     return DEFAULTS | {
         name: value
         for name, value in of_server.items()
-        if name not in NEVER and any(fnmatchcase(name, pattern) for pattern in wanted)
+        if name not in NEVER and any(fnmatchcase(name, pattern) for pattern in patterns)
     }

@@ -59,8 +59,8 @@ class LocalInstaller:
         tool: Sequence[str] | None = None,
     ) -> None:
         self._indexes, self._from_source, self._seconds = tuple(map(check_index, indexes)), source_distributions, seconds
-        given = runner_environment(os.environ) if environment is None else environment
-        self._environment = _without_settings(given)
+        variables = runner_environment(os.environ) if environment is None else environment
+        self._environment = _without_settings(variables)
         self._tool = tuple(tool) if tool is not None else None
         self.present = _present()
 
@@ -69,19 +69,19 @@ class LocalInstaller:
         source = "source" if self._from_source else "wheels"
         return (sys.implementation.cache_tag or "", sysconfig.get_platform(), source, *self._indexes)
 
-    def install(self, wanted: Sequence[Needed], target: Path, scratch: Path) -> None:
+    def install(self, requirements: Sequence[Needed], target: Path, scratch: Path) -> None:
         deadline = time.monotonic() + self._seconds
-        pins = self._missing(wanted, scratch, deadline)
+        pins = self._missing(requirements, scratch, deadline)
         target.mkdir()
         if not pins:
             return
-        hashes = {(one.requirement.name): one.hashes for one in wanted}
+        hashes = {(one.requirement.name): one.hashes for one in requirements}
         chosen = [Needed(f"{name}=={version}", hashes.get(name, ())) for name, version in pins]
         request = self._request(scratch / "chosen.txt", chosen)
         self._run([*self._install(), "--no-deps", "--target", str(target), *self._copying(), "-r", request], scratch, deadline)
 
-    def _missing(self, wanted: Sequence[Needed], scratch: Path, deadline: float) -> list[Pin]:
-        request = self._request(scratch / "wanted.txt", wanted)
+    def _missing(self, requirements: Sequence[Needed], scratch: Path, deadline: float) -> list[Pin]:
+        request = self._request(scratch / "wanted.txt", requirements)
         present = scratch / "present.txt"
         present.write_text("".join(f"{name}=={version}\n" for name, version in self.present.items()))
         common = ["--dry-run", "-r", request, "-c", present.name]
@@ -89,17 +89,17 @@ class LocalInstaller:
             return _UV_MISSING.findall(self._run([*self._install(), *common], scratch, deadline))
         report = scratch / "report.json"
         self._run([*self._install(), "--report", str(report), *common], scratch, deadline)
-        found = [one["metadata"] for one in json.loads(report.read_text())["install"]]
-        return [(canonicalize_name(one["name"]), str(one["version"])) for one in found]
+        packages = [one["metadata"] for one in json.loads(report.read_text())["install"]]
+        return [(canonicalize_name(one["name"]), str(one["version"])) for one in packages]
 
-    def _request(self, path: Path, wanted: Sequence[Needed]) -> str:
+    def _request(self, path: Path, requirements: Sequence[Needed]) -> str:
         """Return the name of a requirements file that also says where to look for packages."""
         urls = [index for index in self._indexes if "://" in index]
         lines = [f"--index-url {urls[0]}"] if urls else ["--no-index"]
         lines += [f"--extra-index-url {url}" for url in urls[1:]]
         lines += [f"--find-links {index}" for index in self._indexes if index not in urls]
         lines += [] if self._from_source else ["--only-binary :all:"]
-        path.write_text("\n".join([*lines, *(one.line for one in wanted)]) + "\n")
+        path.write_text("\n".join([*lines, *(one.line for one in requirements)]) + "\n")
         return path.name
 
     def _install(self) -> list[str]:
@@ -159,26 +159,26 @@ def check_index(index: str) -> str:
 
 def _without_settings(environment: Mapping[str, str]) -> dict[str, str]:
     """Nothing but the server's options says where packages come from."""
-    kept = {name: value for name, value in environment.items() if not name.startswith(("PIP_", "UV_", "PYTHON"))}
-    return kept | {"PIP_CONFIG_FILE": os.devnull, "NO_COLOR": "1", "PYTHONUNBUFFERED": "1"}
+    variables = {name: value for name, value in environment.items() if not name.startswith(("PIP_", "UV_", "PYTHON"))}
+    return variables | {"PIP_CONFIG_FILE": os.devnull, "NO_COLOR": "1", "PYTHONUNBUFFERED": "1"}
 
 
 def _present() -> dict[str, str]:
     """Return Pitstop, and all packages that it needs, with their versions: a job must not bring these along."""
-    found: dict[str, str] = {}
-    left = ["pitstop", "pyspark"]
-    while left:
-        name = canonicalize_name(left.pop())
+    versions: dict[str, str] = {}
+    pending = ["pitstop", "pyspark"]
+    while pending:
+        name = canonicalize_name(pending.pop())
         try:
             package = distribution(name)
         except PackageNotFoundError:  # of another system, or not wanted here
             continue
-        if name not in found:
-            found[name] = package.version
+        if name not in versions:
+            versions[name] = package.version
             needs = map(Requirement, package.requires or ())
-            left += [one.name for one in needs if one.marker is None or one.marker.evaluate({"extra": ""})]
+            pending += [one.name for one in needs if one.marker is None or one.marker.evaluate({"extra": ""})]
     # Also where it runs from its sources: another package of that name must never be installed.
-    return dict(sorted(({"pitstop": __version__} | found).items()))
+    return dict(sorted(({"pitstop": __version__} | versions).items()))
 
 
 def _last_lines(log: Path) -> str:

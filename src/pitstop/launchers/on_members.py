@@ -34,10 +34,10 @@ class MembersLauncher:
         log.info("a member starts the run", job=spec.job_id, token=spec.token, member=member)
 
     def start_failed(self, job_id: str, token: int) -> bool:
-        given = self._assignments.of_run(job_id, token)
-        if given is None:
+        assignment = self._assignments.of_run(job_id, token)
+        if assignment is None:
             return self._here.start_failed(job_id, token)
-        member, state = given
+        member, state = assignment
         return state is Started.FAILED or (state is Started.ASKED and member not in self._taking())
 
     def prepare(self) -> None:
@@ -58,8 +58,8 @@ class MembersLauncher:
 
     def _is_under_way(self, spec: RunSpec) -> bool:
         """Return True if a member has the run already: a control plane that has just begun to lead asks for it again."""
-        given = self._assignments.of_run(spec.job_id, spec.token)
-        return given is not None and given[1] is not Started.FAILED and given[0] in self._taking()
+        assignment = self._assignments.of_run(spec.job_id, spec.token)
+        return assignment is not None and assignment[1] is not Started.FAILED and assignment[0] in self._taking()
 
     def _least_busy(self) -> str | None:
         taking, load = self._taking(), self._assignments.load()

@@ -79,8 +79,12 @@ def write_handle(path: Path, handle: RunHandle) -> None:
 def handle_in(path: Path) -> RunHandle | None:
     """Return the handle in a file of :func:`write_handle` or of an older release; None if the file is missing or damaged."""
     try:
-        found = json.loads(path.read_text())
-        return RunHandle(found["handle"]) if "handle" in found else RunHandle(f"{int(found['pid'])}@{float(found['created'])}")
+        content = json.loads(path.read_text())
+        return (
+            RunHandle(content["handle"])
+            if "handle" in content
+            else RunHandle(f"{int(content['pid'])}@{float(content['created'])}")
+        )
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -195,14 +199,14 @@ def _descendants(of: Process, processes: Iterable[Process]) -> dict[int, Process
     children: dict[int, list[Process]] = {}
     for process in processes:
         children.setdefault(process.parent, []).append(process)
-    found: dict[int, Process] = {}
-    left = [of.pid]
-    while left:
-        for child in children.get(left.pop(), ()):
-            if child.pid not in found:
-                found[child.pid] = child
-                left.append(child.pid)
-    return found
+    descendants: dict[int, Process] = {}
+    pending = [of.pid]
+    while pending:
+        for child in children.get(pending.pop(), ()):
+            if child.pid not in descendants:
+                descendants[child.pid] = child
+                pending.append(child.pid)
+    return descendants
 
 
 def _all() -> list[Process]:

@@ -46,7 +46,7 @@ _WAKE: Answer = {}
 
 
 @dataclass
-class _Asked:
+class _Query:
     """A query that a process carries out."""
 
     answers: queue.Queue[Answer] = field(default_factory=queue.Queue)
@@ -68,7 +68,7 @@ class _Process:
     ready: threading.Event = field(default_factory=threading.Event)
     over: threading.Event = field(default_factory=threading.Event)
     """Set once the process has ended and all that it has sent is in the answers."""
-    asked: dict[int, _Asked] = field(default_factory=dict)
+    queries: dict[int, _Query] = field(default_factory=dict)
     """Number of a query -> the query."""
     going: set[int] = field(default_factory=set)
     """The numbers of the queries that it has not ended yet, also of those that nobody asks for any more."""
@@ -81,23 +81,23 @@ class _Process:
     def remember(self, number: int, user: str) -> None:
         """Note whose a query is. It may be blamed a while after its end, so that those of the last ones stay."""
         for old in list(self.users)[:-MOST_REMEMBERED]:
-            if old not in self.going and old not in self.asked:
+            if old not in self.going and old not in self.queries:
                 del self.users[old]
         self.users[number] = user
 
     def of_user(self, user: str) -> int:
         """Return the number of a viewer's queries that are not ended yet."""
-        return sum(1 for number in self.going | self.asked.keys() if self.users.get(number) == user)
+        return sum(1 for number in self.going | self.queries.keys() if self.users.get(number) == user)
 
-    def say(self, told: Answer) -> None:
+    def say(self, message: Answer) -> None:
         assert self.started.stdin is not None
         with self.writing, contextlib.suppress(OSError, ValueError):
-            self.started.stdin.write(json.dumps(told) + "\n")
+            self.started.stdin.write(json.dumps(message) + "\n")
             self.started.stdin.flush()
 
     def end_query(self, number: int) -> bool:
         """Note that nobody asks for a query any more; return False if that was noted before."""
-        ended = self.asked.pop(number, None)
+        ended = self.queries.pop(number, None)
         if ended is not None:
             self.say({"cancel": number})
             ended.answers.put(_WAKE)
@@ -111,7 +111,7 @@ class _Answers:
         """``ask`` sends the query to a process, and returns that process and the query's number in it. ``log``: its log."""
         self._ask, self._rest, self._log = ask, rest, log
         self._process, self._number = ask()
-        self._asked = self._process.asked[self._number]
+        self._query = self._process.queries[self._number]
         self._columns = self._rows = self._closed = False
         """True once columns, or rows, were given out; nobody asks any more."""
         self._alone = self._for_others = 0
@@ -121,36 +121,36 @@ class _Answers:
         return self
 
     def __next__(self) -> Answer:
-        self._asked.left_at = None
+        self._query.left_at = None
         try:
             return self._wait()
         finally:
-            self._asked.left_at = time.monotonic()
+            self._query.left_at = time.monotonic()
 
     def _wait(self) -> Answer:
         quiet_at = time.monotonic() + QUIET_SECONDS
-        while self._number in self._process.asked:
+        while self._number in self._process.queries:
             try:
-                told = self._asked.answers.get(timeout=max(quiet_at - time.monotonic(), 0.0))
+                answer = self._query.answers.get(timeout=max(quiet_at - time.monotonic(), 0.0))
             except queue.Empty:
                 return {"quiet": True}
-            if told is _WAKE:
-                if self._number in self._process.asked:
+            if answer is _WAKE:
+                if self._number in self._process.queries:
                     self._begin_anew()
                 continue
-            if "columns" in told and self._columns:
+            if "columns" in answer and self._columns:
                 continue  # the process before has told them
-            self._columns, self._rows = self._columns or "columns" in told, self._rows or "rows" in told
-            if "rows" in told:
+            self._columns, self._rows = self._columns or "columns" in answer, self._rows or "rows" in answer
+            if "rows" in answer:
                 self._process.say({"taken": self._number})
-            if "error" in told or "end" in told:
+            if "error" in answer or "end" in answer:
                 self.close()
-            if "error" in told:
-                raise from_dict(told["error"])
-            if "end" in told:
+            if "error" in answer:
+                raise from_dict(answer["error"])
+            if "end" in answer:
                 break
-            return told
-        if self._asked.given_up:
+            return answer
+        if self._query.given_up:
             raise UsageError(f"Nobody has taken rows of the query for {UNTAKEN_SECONDS:.0f} seconds: it was ended.")
         raise StopIteration
 
@@ -177,7 +177,7 @@ class _Answers:
         else:
             self._alone += 1
         self._process, self._number = self._ask()
-        self._asked = self._process.asked[self._number]
+        self._query = self._process.queries[self._number]
         if self._closed:
             self.close()
 
@@ -204,7 +204,7 @@ class QueryProcess:
         self._seconds, self._rows = seconds, rows
         self._process: _Process | None = None
         self._lock = threading.Lock()
-        self._given = 0
+        self._last_number = 0
         """The number of the last query."""
         self._timer: threading.Timer | None = None
 
@@ -215,10 +215,10 @@ class QueryProcess:
         process, number = self._begin(user)
         try:
             self._wait_for(process)
-            asked = dataclasses.replace(make(number), seconds=self._seconds, most_rows=self._rows)
-            process.say({"select": to_json(asked)})
+            request = dataclasses.replace(make(number), seconds=self._seconds, most_rows=self._rows)
+            process.say({"select": to_json(request)})
         except BaseException:
-            process.asked.pop(number, None)
+            process.queries.pop(number, None)
             process.going.discard(number)
             process.users.pop(number, None)
             self._rest()
@@ -248,14 +248,14 @@ class QueryProcess:
                 self._process = self._start()
             if user and self._process.of_user(user) >= MOST_OF_ONE:
                 raise BusyError(f"{MOST_OF_ONE} queries of yours have not ended, which is as many as you may have: ask later.")
-            if len(self._process.going | self._process.asked.keys()) >= MOST_OPEN:
+            if len(self._process.going | self._process.queries.keys()) >= MOST_OPEN:
                 raise BusyError(f"{MOST_OPEN} queries have not ended yet, which is as many as there may be: ask again later.")
-            self._given += 1
-            self._process.asked[self._given] = _Asked()
-            self._process.going.add(self._given)
+            self._last_number += 1
+            self._process.queries[self._last_number] = _Query()
+            self._process.going.add(self._last_number)
             if user:
-                self._process.remember(self._given, user)
-            return self._process, self._given
+                self._process.remember(self._last_number, user)
+            return self._process, self._last_number
 
     def _wait_for(self, process: _Process) -> None:
         if not process.ready.wait(START_SECONDS):
@@ -303,14 +303,14 @@ class QueryProcess:
         next_look = UNTAKEN_SECONDS
         while not process.over.wait(next_look):
             next_look = UNTAKEN_SECONDS
-            for number, asked in list(process.asked.items()):
-                left = asked.given_up_in()
-                if left > 0:
-                    next_look = min(next_look, left)
+            for number, query in list(process.queries.items()):
+                seconds = query.given_up_in()
+                if seconds > 0:
+                    next_look = min(next_look, seconds)
                     continue
-                asked.given_up = True
+                query.given_up = True
                 if process.end_query(number):
-                    asked.answers = queue.Queue()
+                    query.answers = queue.Queue()
                     self._rest()
 
     def _rest(self) -> None:
@@ -318,14 +318,14 @@ class QueryProcess:
         with self._lock:
             if self._timer is not None:
                 self._timer.cancel()
-            self._timer = threading.Timer(IDLE_SECONDS, self._end_if_idle, [self._given])
+            self._timer = threading.Timer(IDLE_SECONDS, self._end_if_idle, [self._last_number])
             self._timer.daemon = True
             self._timer.start()
 
-    def _end_if_idle(self, given: int) -> None:
+    def _end_if_idle(self, number: int) -> None:
         with self._lock:
             process = self._process
-            if process is None or process.asked or given != self._given:
+            if process is None or process.queries or number != self._last_number:
                 return
             self._process = None
         _end(process)
@@ -353,25 +353,25 @@ def _read(process: _Process, bar: Callable[[str], None]) -> None:
     assert process.started.stdout is not None
     try:
         for line in process.started.stdout:
-            told = json.loads(line)
-            asked = process.asked.get(told.get("id", 0))
-            if "blamed" in told:
-                process.blamed = told["blamed"]
+            message = json.loads(line)
+            query = process.queries.get(message.get("id", 0))
+            if "blamed" in message:
+                process.blamed = message["blamed"]
                 if process.blamed in process.users:
                     bar(process.users[process.blamed])
-            elif "ready" in told:
+            elif "ready" in message:
                 process.ready.set()
-            elif asked is not None:
-                asked.answers.put(told)
-            if "end" in told or "error" in told:
-                process.going.discard(told["id"])
+            elif query is not None:
+                query.answers.put(message)
+            if "end" in message or "error" in message:
+                process.going.discard(message["id"])
     finally:
         if process.started.wait() == BEGIN_ANEW and process.handle is not None:
             kill_all(process.handle)  # what it has computed, its Java computes still
         process.over.set()
         process.ready.set()
-        for asked in list(process.asked.values()):
-            asked.answers.put(_WAKE)
+        for query in list(process.queries.values()):
+            query.answers.put(_WAKE)
 
 
 def _end(process: _Process) -> None:

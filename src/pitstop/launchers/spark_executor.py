@@ -30,16 +30,16 @@ def executor_command(environment: Mapping[str, str], java: Path, spark: Path) ->
     missing = [variable for variable in (*_ARGUMENTS.values(), _MEMORY) if variable not in environment]
     if missing:
         raise UsageError(f"This is no pod of an executor: Spark has not said {missing[0]}. Executors are started by Spark alone.")
-    options = {int(found[1]): value for name, value in environment.items() if (found := _OPTION.fullmatch(name))}
+    options = {int(match[1]): value for name, value in environment.items() if (match := _OPTION.fullmatch(name))}
     memory = environment[_MEMORY]
-    given = [part for part in (environment.get("SPARK_CONF_DIR"), environment.get("SPARK_CLASSPATH")) if part]
+    class_path = [part for part in (environment.get("SPARK_CONF_DIR"), environment.get("SPARK_CLASSPATH")) if part]
     return [
         str(java / "bin" / "java"),
         *(options[number] for number in sorted(options)),
         f"-Xms{memory}",
         f"-Xmx{memory}",
         "-cp",
-        ":".join([*given, f"{spark}/jars/*"]),
+        ":".join([*class_path, f"{spark}/jars/*"]),
         _MAIN,
         *(word for argument, variable in _ARGUMENTS.items() for word in (argument, environment[variable])),
     ]

@@ -53,24 +53,24 @@ def start_master(
     ``recovery``: the folder in which the masters of the cluster, one after the other, keep what they know.
     """
     recovery.mkdir(parents=True, exist_ok=True)
-    kept = {
+    recovery_settings = {
         "spark.deploy.recoveryMode": "FILESYSTEM",
         "spark.deploy.recoveryDirectory": str(recovery),
         # A job whose executors fail is our affair: the master is not to give it up.
         "spark.deploy.maxExecutorRetries": "-1",
     }
-    process = _start(folder, [_MASTER, "--host", host], closed_to_others(host, secret) | kept, environment, rotation)
-    found: list[str] = []
+    process = _start(folder, [_MASTER, "--host", host], closed_to_others(host, secret) | recovery_settings, environment, rotation)
+    urls: list[str] = []
 
     def is_up() -> bool:
-        told = _told(folder)
-        found[:] = _URL.findall(told) if _UP in told else []
-        return bool(found) or process.poll() is not None
+        log = _content(folder)
+        urls[:] = _URL.findall(log) if _UP in log else []
+        return bool(urls) or process.poll() is not None
 
-    if not wait_until(is_up, START_SECONDS, step=0.1) or not found:
+    if not wait_until(is_up, START_SECONDS, step=0.1) or not urls:
         process.kill()
         raise EngineError(f"The Spark master did not start: see {folder.log}.")
-    return process, found[-1]
+    return process, urls[-1]
 
 
 def start_worker(
@@ -105,9 +105,9 @@ class FollowedMaster:
 
     def look(self) -> str | None:
         """Return the URL of the last master that the worker has named in its log; None if there is none yet."""
-        told = b"".join(self._new.look([*reversed(log_parts(self._folder)), self._folder.log]))
-        found = _FOLLOWS.findall(told.decode(errors="replace"))
-        self._url = found[-1] if found else self._url
+        lines = b"".join(self._new.look([*reversed(log_parts(self._folder)), self._folder.log]))
+        urls = _FOLLOWS.findall(lines.decode(errors="replace"))
+        self._url = urls[-1] if urls else self._url
         return self._url
 
 
@@ -116,13 +116,13 @@ def log_parts(folder: DaemonFolder) -> list[Path]:
     return sorted(folder.root.glob(folder.log_part("*").name), key=lambda part: int(part.suffix[1:]))
 
 
-def _told(folder: DaemonFolder) -> str:
+def _content(folder: DaemonFolder) -> str:
     """Return all that is kept of a daemon's log, oldest first."""
-    told = []
+    parts = []
     for part in (*reversed(log_parts(folder)), folder.log):
         with contextlib.suppress(FileNotFoundError):  # rotated meanwhile; it is looked at again
-            told.append(part.read_text(errors="replace"))
-    return "".join(told)
+            parts.append(part.read_text(errors="replace"))
+    return "".join(parts)
 
 
 def _start(

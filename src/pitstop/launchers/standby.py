@@ -31,7 +31,7 @@ class HeldSpare:
 
     def __init__(self, spare_id: str, folder: SpareFolder, process: subprocess.Popen[bytes]) -> None:
         self.id, self._folder, self._process = spare_id, folder, process
-        self._asked = 0
+        self._number = 0
 
     def compile(self, task: Compile) -> Compilation:
         """Compile the version, and keep it compiled in the spare's process. Raises the error of a faulty version."""
@@ -45,19 +45,19 @@ class HeldSpare:
         self._ask(task)
 
     def _ask(self, task: Compile | Rehearse) -> Any:
-        self._asked += 1
-        answer = self._folder.answer(self._asked)
+        self._number += 1
+        answer = self._folder.answer(self._number)
         socket = WakeSocket(self._folder.answer_socket)
         try:
-            write_json(self._folder.task(self._asked), {"task": task.kind, "request": to_json(task)})
+            write_json(self._folder.task(self._number), {"task": task.kind, "request": to_json(task)})
             wake(self._folder.socket)
             self._wait(task, answer, socket)
         finally:
             socket.close()
-        found = json.loads(answer.read_text())
-        if "error" in found:
-            raise from_dict(found["error"])
-        return found["result"]
+        content = json.loads(answer.read_text())
+        if "error" in content:
+            raise from_dict(content["error"])
+        return content["result"]
 
     def _wait(self, task: Compile | Rehearse, answer: Path, socket: WakeSocket) -> None:
         what, seconds = task.kind, task.seconds if isinstance(task, Compile) else TASK_SECONDS
@@ -67,6 +67,6 @@ class HeldSpare:
                 code, last = self._process.returncode, last_line(self._folder.log)
                 raise EngineError(f"The warm runner ended while it was to {what} the new version (exit code {code}): {last}")
             if time.monotonic() > deadline:
-                said = f"The warm runner did not {what} the new version within {seconds:.0f} seconds."
-                raise WaitTimeoutError(said + remedy(task))
+                message = f"The warm runner did not {what} the new version within {seconds:.0f} seconds."
+                raise WaitTimeoutError(message + remedy(task))
             socket.wait(LOOK_SECONDS)
