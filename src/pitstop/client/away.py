@@ -18,16 +18,16 @@ Away = Callable[[PitstopError, float], object]
 class Absence:
     """The time that a server has been away, counted from the first failure in a row."""
 
-    def __init__(self, told: Away, stop: threading.Event) -> None:
+    def __init__(self, call: Away, stop: threading.Event) -> None:
         """``stop`` ends every wait once it is set."""
-        self._told, self._stop = told, stop
+        self._call, self._stop = call, stop
         self._failures, self._since = 0, 0.0
 
     def wait(self, error: PitstopError) -> None:
         """Report a failure, and return when the server is to be asked again."""
         now = time.monotonic()
         self._since = self._since if self._failures else now
-        self._told(error, now - self._since)
+        self._call(error, now - self._since)
         self._stop.wait(PAUSES[min(self._failures, len(PAUSES) - 1)])
         self._failures += 1
 

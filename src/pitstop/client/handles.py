@@ -80,7 +80,7 @@ class Client:
 
     def jobs(self, include_ended: bool = False) -> list[JobHandle]:
         """Return the jobs that have not ended, or all that are remembered."""
-        return [JobHandle(self.service, found.id) for found in self.service.jobs(include_ended)]
+        return [JobHandle(self.service, status.id) for status in self.service.jobs(include_ended)]
 
     def job(self, name_or_id: str) -> JobHandle:
         """Return the job of that name or id. NotFoundError if there is none."""
@@ -104,8 +104,8 @@ class Client:
 
     def query_state(self, snapshot: str, stage: str, sql: str = "SELECT * FROM state", limit: int = 1000) -> list[dict[str, Any]]:
         """Run Spark SQL on a stage's state in a snapshot (table ``state``), and return rows. UsageError if the SQL is wrong."""
-        found = self.service.query_state(snapshot, stage, sql, limit)
-        return [dict(zip([name for name, _ in found.columns], row, strict=True)) for row in found.rows]
+        result = self.service.query_state(snapshot, stage, sql, limit)
+        return [dict(zip([name for name, _ in result.columns], row, strict=True)) for row in result.rows]
 
     def export_state(self, snapshot: str, stage: str, file: str | Path) -> None:
         """Write the state of a stage in a snapshot to a parquet file."""
@@ -365,12 +365,12 @@ class MapHandle:
 
     def entries(self, prefix: str = "") -> dict[str, Any]:
         """Return all entries whose key begins with ``prefix``, by key."""
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         after: str | None = None
         while page := self._service.map_entries(self.name, prefix, after, 1000):
-            found |= {entry.key: json.loads(entry.value) for entry in page}
+            values |= {entry.key: json.loads(entry.value) for entry in page}
             after = page[-1].key
-        return found
+        return values
 
     def size(self) -> int:
         """Return the number of entries."""

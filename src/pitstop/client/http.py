@@ -78,13 +78,13 @@ class HttpService:
         headers = {b"User-Agent": f"pitstop-{program}/{__version__}".encode(), USER_HEADER.encode(): _user().encode()}
         if token:
             headers[b"Authorization"] = f"Bearer {token}".encode()
-        found = None if token else LocalToken()
+        auth = None if token else LocalToken()
         timeout = _timeout(OPERATION_SECONDS)
         try:
             base = httpx2.URL(self.url + "/api/v1")
             # Requests to a server of this machine go through no proxy.
             proxied = not loopback_addresses(base.host)
-            self._http = httpx2.Client(base_url=base, headers=headers, timeout=timeout, auth=found, trust_env=proxied)
+            self._http = httpx2.Client(base_url=base, headers=headers, timeout=timeout, auth=auth, trust_env=proxied)
         except (httpx2.InvalidURL, ValueError) as error:
             raise UnreachableError(f"'{url}' is no address of a server: {error}. Give one as http://host:port.") from None
 
@@ -98,7 +98,7 @@ class HttpService:
 
     def submit(self, request: SubmitRequest) -> JobStatus:
         more = {"name": request.name, "initial_snapshot": request.initial_snapshot, "options": request.options}
-        more |= _given({"id": request.id})
+        more |= _without_none({"id": request.id})
         return self._post_artifact(JobStatus, "/jobs", request, more)
 
     def check(self, request: SubmitRequest, job: str | None = None, snapshot: str | None = None) -> CheckResult:
@@ -166,11 +166,11 @@ class HttpService:
     def wait_for(self, name_or_id: str, states: tuple[JobState, ...], timeout: float) -> JobStatus:
         deadline = time.monotonic() + timeout
         while True:
-            left = max(0.0, deadline - time.monotonic())
+            seconds = max(0.0, deadline - time.monotonic())
             try:
-                return self._get(JobStatus, _job(name_or_id), wait_for=",".join(states), timeout=min(_WAIT_SECONDS, left))
+                return self._get(JobStatus, _job(name_or_id), wait_for=",".join(states), timeout=min(_WAIT_SECONDS, seconds))
             except WaitTimeoutError:
-                if left <= _WAIT_SECONDS:
+                if seconds <= _WAIT_SECONDS:
                     break
         raise not_in_time(name_or_id, self.job(name_or_id).display_status, states, timeout)
 
@@ -205,10 +205,10 @@ class HttpService:
     def job_events(self, name_or_id: str, after: int = 0, limit: int = 1000, wait_seconds: float = 0.0) -> JobEvents:
         deadline = time.monotonic() + wait_seconds
         while True:
-            left = max(0.0, deadline - time.monotonic())
-            asked = {"after": after, "limit": limit, "wait_seconds": min(_WAIT_SECONDS, left)}
-            page = self._get(JobEvents, _job(name_or_id) + "/events", **asked)
-            if page.events or page.ended or left <= _WAIT_SECONDS:
+            seconds = max(0.0, deadline - time.monotonic())
+            parameters = {"after": after, "limit": limit, "wait_seconds": min(_WAIT_SECONDS, seconds)}
+            page = self._get(JobEvents, _job(name_or_id) + "/events", **parameters)
+            if page.events or page.ended or seconds <= _WAIT_SECONDS:
                 return page
 
     def logs(self, name_or_id: str, after: int = 0, limit: int = 1000) -> LogPage:
@@ -250,7 +250,7 @@ class HttpService:
 
     def import_state(self, snapshot: str, stage: str, content: bytes, name: str | None = None) -> SnapshotRecord:
         path, headers = _stage(snapshot, stage) + "/state", {"Content-Type": PARQUET}
-        return self._ask(SnapshotRecord, "PUT", path, params=_given({"as": name}), headers=headers, content=content)
+        return self._ask(SnapshotRecord, "PUT", path, params=_without_none({"as": name}), headers=headers, content=content)
 
     def maps(self) -> list[MapFacts]:
         return self._get(list[MapFacts], "/maps")
@@ -261,15 +261,17 @@ class HttpService:
 
     def map_entry(self, name: str, key: str) -> Entry | None:
         # Not by the address of one entry: there a missing entry and a wrong address would both be 404.
-        found = self.map_entries(name, prefix=key, limit=1)
-        return found[0] if found and found[0].key == key else None
+        entries = self.map_entries(name, prefix=key, limit=1)
+        return entries[0] if entries and entries[0].key == key else None
 
     def map_put(self, name: str, entries: dict[str, str], expected_version: int | None = None) -> None:
         values = {key: json.loads(value) for key, value in entries.items()}
-        self._send("POST", _map(name) + "/entries", json=_given({"entries": values, "expected_version": expected_version}))
+        self._send("POST", _map(name) + "/entries", json=_without_none({"entries": values, "expected_version": expected_version}))
 
     def map_delete(self, name: str, key: str, version: int | None = None) -> bool:
-        return bool(self._send("DELETE", _map(name) + "/entry", params=_given({"key": key, "version": version}))["deleted"])
+        return bool(
+            self._send("DELETE", _map(name) + "/entry", params=_without_none({"key": key, "version": version}))["deleted"]
+        )
 
     def map_entries(self, name: str, prefix: str = "", after: str | None = None, limit: int = 1000) -> list[Entry]:
         return self._get(list[Entry], _map(name) + "/entries", prefix=prefix, after=after, limit=limit)
@@ -321,7 +323,7 @@ class HttpService:
         return self._ask(kind, "POST", path, files=files, **options)
 
     def _get(self, kind: type[T], path: str, **params: Any) -> T:
-        return self._ask(kind, "GET", path, params=_given(params))
+        return self._ask(kind, "GET", path, params=_without_none(params))
 
     def _ask(self, kind: type[T], method: str, path: str, **options: Any) -> T:
         """Send a request, and return its answer as a value of that kind."""
@@ -349,18 +351,18 @@ class HttpService:
     def _events(self, kinds: Collection[str], seconds: float | None) -> Iterator[tuple[str, Any]]:
         """Yield the events of these kinds, and those about the stream itself, until the stream ends."""
         timeout = httpx2.Timeout(_QUIET_SECONDS, connect=_CONNECT_SECONDS)
-        asked = {"kind": list(kinds)} | _given({"seconds": seconds})
+        parameters = {"kind": list(kinds)} | _without_none({"seconds": seconds})
         try:
-            with self._http.stream("GET", "/events", params=asked, timeout=timeout) as response:
+            with self._http.stream("GET", "/events", params=parameters, timeout=timeout) as response:
                 if response.is_error:
                     response.read()
                     self._json_of(response)
-                told = ""
+                kind = ""
                 for line in response.iter_lines():
                     field, _, value = line.partition(": ")
-                    told = value if field == "event" else told
+                    kind = value if field == "event" else kind
                     if field == "data":
-                        yield told, json.loads(value)
+                        yield kind, json.loads(value)
         except httpx2.HTTPError as error:
             raise UnreachableError(self._why_not(error)) from error
 
@@ -391,12 +393,12 @@ class HttpService:
         if response.is_error and isinstance(data, dict) and "code" in data:
             raise from_dict(data)
         if not response.is_success or (response.content and data is None):
-            said = f"HTTP {response.status_code}, {response.headers.get('content-type', 'no content type')}"
-            raise self._not_pitstop(said)
+            content = f"HTTP {response.status_code}, {response.headers.get('content-type', 'no content type')}"
+            raise self._not_pitstop(content)
         return data
 
-    def _not_pitstop(self, said: str) -> UnreachableError:
-        return UnreachableError(f"What answers at {self.url} is no Pitstop server ({said}): check --url.")
+    def _not_pitstop(self, content: str) -> UnreachableError:
+        return UnreachableError(f"What answers at {self.url} is no Pitstop server ({content}): check --url.")
 
 
 @functools.cache
@@ -420,7 +422,7 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
-def _given(params: dict[str, Any]) -> dict[str, Any]:
+def _without_none(params: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in params.items() if value is not None}
 
 

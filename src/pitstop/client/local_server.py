@@ -33,20 +33,20 @@ class LocalToken(httpx2.Auth):
     def auth_flow(self, request: httpx2.Request) -> Generator[httpx2.Request, httpx2.Response, None]:
         host, port = request.url.host, request.url.port or (443 if request.url.scheme == "https" else 80)
 
-        def check(event: str, told: dict[str, Any]) -> None:
+        def check(event: str, info: dict[str, Any]) -> None:
             # Only for new connections: the owner of one does not change, and the look takes long if there are many sockets.
             sent = "Authorization" in request.headers
             if event == "connection.connect_tcp.complete" and sent and not is_own_server(host, port):
                 self._token = None
-                told["return_value"].close()
+                info["return_value"].close()
                 raise UnreachableError(f"Your server at {request.url.netloc.decode()} is gone: start it with 'pitstop serve'.")
 
         request.extensions["trace"] = check
-        known = self._token
-        if known is None:
+        former = self._token
+        if former is None:
             self._token = find_token(host, port)
         response = yield _with(request, self._token)
-        if response.status_code == DENIED and known is not None:
+        if response.status_code == DENIED and former is not None:
             self._token = find_token(host, port)
             yield _with(request, self._token)
 
@@ -69,7 +69,7 @@ def find_token(host: str, port: int) -> str | None:
     """Return the token of this user's own server at an address; None if there is no such server, or no token is found."""
     if not is_own_server(host, port):
         return None
-    for path in (_told(port), DataFolder(usual_data_folder()).token):
+    for path in (_token_file(port), DataFolder(usual_data_folder()).token):
         with contextlib.suppress(OSError, UsageError):
             if path is not None:
                 return read_private(path, "token file").strip()
@@ -89,12 +89,12 @@ def announced(port: int, token_file: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        if _told(port) == token_file:
+        if _token_file(port) == token_file:
             with contextlib.suppress(OSError):
                 word.unlink()
 
 
-def _told(port: int) -> Path | None:
+def _token_file(port: int) -> Path | None:
     try:
         return Path(read_private(_word(port), "file"))
     except (OSError, UsageError):

@@ -19,13 +19,13 @@ class Stop:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._given = False
+        self._gave_up = False
         self._connections: list[socket.socket] = []
 
     def give_up(self) -> None:
         """Give up now, or as soon as the server begins to answer."""
         with self._lock:
-            self._given = True
+            self._gave_up = True
             for connection in self._connections:
                 _shut(connection)
 
@@ -33,7 +33,7 @@ class Stop:
         """Note the connection on which the server answers."""
         with self._lock:
             self._connections.append(connection)
-            if self._given:
+            if self._gave_up:
                 _shut(connection)
 
 
@@ -50,10 +50,10 @@ def results_in(lines: Iterator[str]) -> Iterator[Result]:
     """
     lines = filter(None, lines)
     for line in lines:
-        told = _told(line)
-        found = tuple(Column(each["name"], each["type"]) for each in told["columns"])
-        batches = _batches(lines, found)
-        yield Result(found, batches, bool(told.get("endless")))
+        head = _message(line)
+        columns = tuple(Column(each["name"], each["type"]) for each in head["columns"])
+        batches = _batches(lines, columns)
+        yield Result(columns, batches, bool(head.get("endless")))
         for _ in batches:  # what was not taken
             pass
 
@@ -61,10 +61,10 @@ def results_in(lines: Iterator[str]) -> Iterator[Result]:
 def _batches(lines: Iterator[str], columns: tuple[Column, ...]) -> Iterator[list[Row]]:
     readers = [(number, _READERS[column.type]) for number, column in enumerate(columns) if column.type in _READERS]
     for line in lines:
-        told = _told(line)
-        if "rows" in told:
+        message = _message(line)
+        if "rows" in message:
             return
-        row = told["row"]
+        row = message["row"]
         for number, read in readers:
             row[number] = read(row[number]) if isinstance(row[number], str) else row[number]
         yield [tuple(row)]
@@ -82,8 +82,8 @@ _READERS: dict[str, Callable[[str], Value]] = {SqlType.TIMESTAMP: _moment, "DOUB
 """The type of a column -> the function that turns the text of a value into the value. NaN and infinities come as texts."""
 
 
-def _told(line: str) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(line)
-    if "error" in told:
-        raise from_dict(told["error"])
-    return told
+def _message(line: str) -> dict[str, Any]:
+    message: dict[str, Any] = json.loads(line)
+    if "error" in message:
+        raise from_dict(message["error"])
+    return message

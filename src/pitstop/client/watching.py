@@ -23,15 +23,15 @@ def watched_jobs(service: HttpService, away: Away, include_ended: bool = False) 
     A job that ends is yielded once more, as ended. While the server or its store is away, ``away`` is called; an error that it
     raises ends the iteration.
     """
-    absence, known = Absence(away, threading.Event()), dict[str, JobStatus]()
+    absence, statuses = Absence(away, threading.Event()), dict[str, JobStatus]()
     while True:
         try:
             for changed in service.job_changes():
                 absence.over()
-                found = service.jobs(include_ended=True) if changed is None else [changed]
-                for job in (dataclasses.replace(each, progress=_NO_PROGRESS) for each in found):
-                    if known.get(job.id) != job and (include_ended or job.active or job.id in known):
-                        known[job.id] = job
+                jobs = service.jobs(include_ended=True) if changed is None else [changed]
+                for job in (dataclasses.replace(each, progress=_NO_PROGRESS) for each in jobs):
+                    if statuses.get(job.id) != job and (include_ended or job.active or job.id in statuses):
+                        statuses[job.id] = job
                         yield job
             absence.wait(_ended(service))
         except (StoreError, UnreachableError) as error:

@@ -56,9 +56,9 @@ def run_server(settings: Settings) -> None:
         address = _address(settings.host, port)
         settle_place(data, store_url(settings.store, data, os.environ))
         plane = ControlPlane(settings, data, find_java(data.java), address)
-        found = announced(port, data.token) if settings.token is None else contextlib.nullcontext()
+        announcement = announced(port, data.token) if settings.token is None else contextlib.nullcontext()
         try:
-            with found:
+            with announcement:
                 _serve(plane, access, listener, lambda: _say_where(address, data, settings))
         finally:
             plane.end()
@@ -70,9 +70,9 @@ def _allow_many_connections() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
-def own_names(given: Sequence[str]) -> frozenset[str]:
+def own_names(names: Sequence[str]) -> frozenset[str]:
     """Return the names by which clients may call the server: its machine's, and those that its user gives."""
-    return frozenset(name.lower() for name in (socket.gethostname(), socket.getfqdn(), *given))
+    return frozenset(name.lower() for name in (socket.gethostname(), socket.getfqdn(), *names))
 
 
 def _serve(plane: ControlPlane, access: Access, listener: socket.socket, say: Callable[[], None]) -> None:

@@ -75,7 +75,7 @@ class OwnCluster:
         """The processes that write the members' logs, until the members have ended."""
         self._master: subprocess.Popen[bytes] | None = None
         """The master's process if this server has started it, kept so that its end is collected."""
-        self._told: SparkCluster | None = None
+        self._cluster: SparkCluster | None = None
         """The master and members that drivers are told of, while this server leads."""
         self._may_lead: Callable[[], bool] = lambda: False
         self._ending = threading.Event()
@@ -99,7 +99,7 @@ class OwnCluster:
             try:
                 with self._lock:
                     self._look_after_master()
-                    if self._told is not None:
+                    if self._cluster is not None:
                         return True
             except Exception:
                 log.exception("the Spark master could not be looked after; trying again")
@@ -109,15 +109,15 @@ class OwnCluster:
     def step_down(self) -> None:
         """Leave the master to another server."""
         with self._lock:
-            self._may_lead, self._told = lambda: False, None
+            self._may_lead, self._cluster = lambda: False, None
             if self._data.server:
                 _kill(self._data.spark_master)
 
     def add(self) -> str:
         """Start one more member on this machine, and return its name."""
         with self._lock:
-            taken = self._names | {member.name for member in self._members.list()}
-            name = next(name for number in range(1, len(taken) + 2) if (name := f"{self._prefix}-{number}") not in taken)
+            names = self._names | {member.name for member in self._members.list()}
+            name = next(name for number in range(1, len(names) + 2) if (name := f"{self._prefix}-{number}") not in names)
             self._names.add(name)
             self._start_member(name)
         return name
@@ -179,23 +179,23 @@ class OwnCluster:
         return self._tell_drivers()
 
     def _see_to_master(self) -> None:
-        folder, found = self._data.spark_master, self._written()
-        if self._told is None and found is not None and found.keeper == self._data.server:
-            self._told = found  # an earlier server of this name has left it
-        if self._told is not None and _lives(folder.daemon):
+        folder, cluster = self._data.spark_master, self._written()
+        if self._cluster is None and cluster is not None and cluster.keeper == self._data.server:
+            self._cluster = cluster  # an earlier server of this name has left it
+        if self._cluster is not None and _lives(folder.daemon):
             return
-        self._told = None
-        self._end_masters_before(found)
-        secret = found.secret if found is not None else secrets.token_urlsafe(32)
+        self._cluster = None
+        self._end_masters_before(cluster)
+        secret = cluster.secret if cluster is not None else secrets.token_urlsafe(32)
         self._master, url = self._start_master(folder, self._host, secret, self._data.spark_recovery, self._environment)
-        self._told = SparkCluster(url, secret, keeper=self._data.server)
+        self._cluster = SparkCluster(url, secret, keeper=self._data.server)
         log.info("the Spark master is up", url=url)
 
-    def _end_masters_before(self, found: SparkCluster | None) -> None:
+    def _end_masters_before(self, cluster: SparkCluster | None) -> None:
         """End this server's master, and that of the last server that led, which may have died without ending it."""
         _kill(self._data.spark_master)
-        if found is not None and found.keeper:
-            folder = DataFolder(self._data.root, found.keeper).spark_master
+        if cluster is not None and cluster.keeper:
+            folder = DataFolder(self._data.root, cluster.keeper).spark_master
             handle = handle_in(folder.daemon)
             if handle is not None and is_of_this_boot(handle):
                 _kill(folder)
@@ -232,14 +232,14 @@ class OwnCluster:
 
         An earlier leader may have written the file last, if it was paused while it wrote.
         """
-        assert self._told is not None, "there is a master"
-        now, found = self._with_those_there(self._told), self._written()
-        if now == found:
-            self._told = now
+        assert self._cluster is not None, "there is a master"
+        now, former = self._with_those_there(self._cluster), self._written()
+        if now == former:
+            self._cluster = now
             return False
         write_private(self._data.spark_cluster, now.to_json())
-        self._told = now
-        return found is not None and found.members != now.members
+        self._cluster = now
+        return former is not None and former.members != now.members
 
     def _with_those_there(self, cluster: SparkCluster) -> SparkCluster:
         staying = [member for member in self._members.list() if member.state is MemberState.ACTIVE]
@@ -333,9 +333,9 @@ class ServedCluster:
             self.shutting_down = True
             self._end()
 
-    def tell_ending(self, left: Sequence[Job]) -> None:
+    def tell_ending(self, jobs: Sequence[Job]) -> None:
         """Note the jobs that have not ended yet."""
-        self._ending = sorted(job.name or job.id for job in left)
+        self._ending = sorted(job.name or job.id for job in jobs)
         self._changed()
 
     def _with_members(self) -> OwnCluster:

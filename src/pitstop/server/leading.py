@@ -156,10 +156,10 @@ class Leading:
         thread = threading.Thread(target=lead_on, name="control", daemon=True)
         self.leads = True
         thread.start()
-        told = False
+        has_ended = False
         while thread.is_alive() and not self._ending.is_set() and self._keep(lead):
-            if not told and self._all_end():
-                told = True
+            if not has_ended and self._all_end():
+                has_ended = True
                 self._ended()
             self._ending.wait(RENEW_SECONDS)
         loop.stop()

@@ -51,10 +51,10 @@ def restore_backup(folder: Path, target: Path, keep_outputs: bool = False) -> li
         with closing(open_database(sqlite_url(store))) as database:
             move_paths(database, contents["place"], str(data.root))
             forget_processes(database)
-        told = [] if keep_outputs else set_aside_later(data)
+        outputs = [] if keep_outputs else set_aside_later(data)
         write_private(data.place, str(data.root))
         store.rename(data.store)  # last: without the store no server can continue
-    return told
+    return outputs
 
 
 def withdraw_later(target: Path) -> list[SetAside]:

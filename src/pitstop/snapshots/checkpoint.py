@@ -104,11 +104,11 @@ class Checkpoint:
         offsets = self.offsets(epoch).offsets
         if len(slots) != len(offsets):
             raise SnapshotError(f"{self.path}: epoch {epoch} has {len(offsets)} sources, its plan {len(slots)}: damaged.")
-        found: dict[str, dict[str, str]] = {}
+        by_source: dict[str, dict[str, str]] = {}
         for (stage, reader), offset in zip(slots, offsets, strict=True):
             if offset is not None:
-                found.setdefault(stage, {})[reader] = offset
-        return found
+                by_source.setdefault(stage, {})[reader] = offset
+        return by_source
 
     def write_offsets(self, epoch: int, log: OffsetLog) -> None:
         self._write("offsets", epoch, log.text())
@@ -152,16 +152,16 @@ class Checkpoint:
 
     def drop_after(self, epoch: int) -> None:
         """Forget planned and committed epochs beyond ``epoch``."""
-        self._drop(lambda found: found > epoch)
+        self._drop(lambda number: number > epoch)
 
     def drop_before(self, epoch: int) -> None:
         """Forget that epochs before ``epoch`` were planned and committed."""
-        self._drop(lambda found: found < epoch)
+        self._drop(lambda number: number < epoch)
 
     def _drop(self, forgotten: Callable[[int], bool]) -> None:
         for folder in ("offsets", "commits"):
-            for found in filter(forgotten, self._epochs(folder)):
-                self._remove(folder, found)
+            for number in filter(forgotten, self._epochs(folder)):
+                self._remove(folder, number)
 
     def take_back_last(self) -> None:
         """Turn the last committed epoch into one that is only planned, which the next run does again; its commit is set aside.
@@ -214,10 +214,10 @@ class Checkpoint:
 
     def epoch_of_before(self) -> EpochOfBefore | None:
         """Return the epoch that is done first, if another version has begun it."""
-        found = self.facts().get(_AS_BEFORE)
-        if not found:
+        facts = self.facts().get(_AS_BEFORE)
+        if not facts:
             return None
-        return EpochOfBefore(found["epoch"], tuple((name, number) for name, number in found["known_as"]), found.get("digest"))
+        return EpochOfBefore(facts["epoch"], tuple((name, number) for name, number in facts["known_as"]), facts.get("digest"))
 
     def begin_with(self, before: EpochOfBefore | None) -> None:
         """Note the epoch that another version has begun, or that there is none."""

@@ -93,15 +93,15 @@ class LocalFiles:
             return []
 
     def walk(self, folder: Path) -> list[Path]:
-        found = (Path(below, name) for below, _, names in os.walk(folder) for name in names)
-        return sorted(path.relative_to(folder) for path in found)
+        files = (Path(below, name) for below, _, names in os.walk(folder) for name in names)
+        return sorted(path.relative_to(folder) for path in files)
 
     def facts(self, path: Path) -> FileFacts | None:
         try:
-            found = path.stat()
+            status = path.stat()
         except FileNotFoundError:
             return None
-        return FileFacts(found.st_size, found.st_mtime) if stat.S_ISREG(found.st_mode) else None
+        return FileFacts(status.st_size, status.st_mtime) if stat.S_ISREG(status.st_mode) else None
 
     def copy(self, source: Path, target: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -28,20 +28,20 @@ class FsspecFiles:
     def names(self, folder: Path) -> list[str]:
         if not self._fs.isdir(str(folder)):
             return []
-        return [Path(found).name for found in self._fs.ls(str(folder), detail=False)]
+        return [Path(name).name for name in self._fs.ls(str(folder), detail=False)]
 
     def walk(self, folder: Path) -> list[Path]:
         # Object stores have no leading slash in the names that they list.
         depth = len(folder.relative_to(folder.anchor).parts)
-        below = (Path(found) for found in self._fs.find(str(folder)))
+        below = (Path(name) for name in self._fs.find(str(folder)))
         return sorted(Path(*path.relative_to(path.anchor).parts[depth:]) for path in below)
 
     def facts(self, path: Path) -> FileFacts | None:
         try:
-            found = self._fs.info(str(path))
-            if found["type"] != "file":
+            info = self._fs.info(str(path))
+            if info["type"] != "file":
                 return None
-            return FileFacts(int(found["size"]), float(self._fs.modified(str(path)).timestamp()))
+            return FileFacts(int(info["size"]), float(self._fs.modified(str(path)).timestamp()))
         except FileNotFoundError:
             return None
 
@@ -52,9 +52,9 @@ class FsspecFiles:
     def remove(self, path: Path) -> None:
         if self._fs.exists(str(path)):
             # What tells of the others goes before them.
-            for found in self.walk(path):
-                if len(found.parts) == 1:
-                    self._fs.rm_file(str(path / found))
+            for file in self.walk(path):
+                if len(file.parts) == 1:
+                    self._fs.rm_file(str(path / file))
             if self._fs.exists(str(path)):
                 self._fs.rm(str(path), recursive=True)
 

@@ -41,15 +41,15 @@ def with_imported(
         written = imported_folder(temporary, stage)
         rows = write(written)
         rows_files = manifests.described(files, written.parent, (Path(stage) / path for path in files.walk(written)))
-        made = dataclasses.replace(
+        result = dataclasses.replace(
             manifest,
             name=name,
             created=time.time(),
             stages=manifest.stages | {stage: manifest.stages.get(stage, {}) | {"rows": rows}},
             imported=manifest.imported | {stage: rows_files},
         )
-        manifests.write(temporary, made, files)
+        manifests.write(temporary, result, files)
         files.publish(temporary, target)
     finally:
         files.remove(temporary)
-    return record_of(made, target)
+    return record_of(result, target)

@@ -58,8 +58,8 @@ def described(files: Files, folder: Path, paths: Iterable[Path]) -> tuple[Snapsh
 
 def files_of(folder: Path, manifest: SnapshotManifest) -> list[tuple[Path, SnapshotFile]]:
     """Return every file of a snapshot, with the manifest's facts about it."""
-    found = [(folder / FILES / file.path, file) for file in manifest.files]
-    return found + [(folder / IMPORTED / file.path, file) for files in manifest.imported.values() for file in files]
+    of_checkpoint = [(folder / FILES / file.path, file) for file in manifest.files]
+    return of_checkpoint + [(folder / IMPORTED / file.path, file) for files in manifest.imported.values() for file in files]
 
 
 def verify(folder: Path, manifest: SnapshotManifest, job: str, store: Files = LOCAL_FILES) -> None:

@@ -81,8 +81,8 @@ class TableCopies:
     def begin(self, stage: str) -> TableCopy:
         """Return a place for the rows of the next reading, which :meth:`publish` makes a copy. Remains of a crash are removed."""
         folder = self._folder(stage)
-        for left in folder.glob(".*"):
-            shutil.rmtree(left, ignore_errors=True)
+        for remains in folder.glob(".*"):
+            shutil.rmtree(remains, ignore_errors=True)
         number = max((copy.number for copy in self.of(stage)), default=0) + 1
         return TableCopy(folder / f".{number}.{os.getpid()}")
 
