@@ -26,8 +26,8 @@ class SqlAudit:
         with self._database.write_beside() as connection:
             for entry in entries:
                 values = {name: getattr(entry, name) for name in ("at", "role", "user", "method", "path", "status")}
-                made = connection.execute(insert(_TABLE).values(**values, door=entry.door.value))
-                number = int(made.inserted_primary_key[0]) if made.inserted_primary_key is not None else 0
+                result = connection.execute(insert(_TABLE).values(**values, door=entry.door.value))
+                number = int(result.inserted_primary_key[0]) if result.inserted_primary_key is not None else 0
                 if number % _SELDOM == 0:
                     connection.execute(delete(_TABLE).where(_TABLE.c.sequence <= number - self._keep))
 

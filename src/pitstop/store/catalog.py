@@ -39,8 +39,8 @@ class SqlCatalog:
 
     def remove(self, what: type[Mapping | View], name: str) -> bool:
         with self._database.write() as connection:
-            wanted = (_TABLE.c.name == name) & (_TABLE.c.kind == _KINDS[what])
-            return connection.execute(delete(_TABLE).where(wanted)).rowcount > 0
+            condition = (_TABLE.c.name == name) & (_TABLE.c.kind == _KINDS[what])
+            return connection.execute(delete(_TABLE).where(condition)).rowcount > 0
 
 
 def _named(row: Any) -> Named:

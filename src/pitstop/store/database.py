@@ -40,7 +40,7 @@ class Database:
         if outer is not None:
             yield outer
             return
-        with self._told(), self.engine.connect() as connection:
+        with self._explained(), self.engine.connect() as connection:
             self.dialect.begin_read(connection)
             yield connection
 
@@ -74,7 +74,7 @@ class Database:
             with self._savepoint(outer):
                 yield outer
             return
-        with self._told(), self.engine.connect() as connection:
+        with self._explained(), self.engine.connect() as connection:
             self._local.connection = connection
             try:
                 begin(connection)
@@ -110,7 +110,7 @@ class Database:
 
     def give_back_space(self) -> None:
         """Give back space that was freed; not within a transaction."""
-        with self._told(), self.engine.connect() as connection:
+        with self._explained(), self.engine.connect() as connection:
             self.dialect.give_back_space(connection)
 
     def wake(self) -> Wake | None:
@@ -121,7 +121,7 @@ class Database:
         self.engine.dispose()
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _explained(self) -> Iterator[None]:
         """Turn the database's errors into one sentence; broken rules of the schema stay for the caller to explain."""
         self._check_place()
         try:

@@ -35,8 +35,8 @@ class SqlLeadership:
             # The leader before may be renewing its lease just now.
             same = (_TABLE.c.epoch == row.epoch) & (_TABLE.c.expires == row.expires)
             values = {"epoch": row.epoch + 1, "leader": self._address, "expires": now + seconds}
-            taken = connection.execute(update(_TABLE).where(same).values(**values)).rowcount
-        return int(row.epoch) + 1 if taken else None
+            changed_rows = connection.execute(update(_TABLE).where(same).values(**values)).rowcount
+        return int(row.epoch) + 1 if changed_rows else None
 
     def renew(self, epoch: int, seconds: float) -> bool:
         return self._set_lease(epoch, seconds)

@@ -54,10 +54,13 @@ def look_over(cursor: Cursor, now: float) -> Iterable[tuple[MapOverview, int]]:
     # Each part of a row is one look into an index, however many entries and events there are.
     oldest = "(SELECT MIN(sequence) FROM map_journal WHERE map_id = maps.id)"
     expired = "(SELECT COUNT(*) FROM map_entries WHERE map_id = maps.id AND expires <= ?)"
-    found = cursor.execute(f"SELECT name, {oldest}, {expired}, {_COLUMNS} FROM maps ORDER BY name", (now,))
-    for name, first, gone, *columns in found:
+    overview = cursor.execute(f"SELECT name, {oldest}, {expired}, {_COLUMNS} FROM maps ORDER BY name", (now,))
+    for name, first, expired_entries, *columns in overview:
         row = MapRow(*columns)
-        yield MapOverview(MapConfig.kept(name, row.capacity, row.ttl), row.stored - gone, _bounds(row, first)), gone
+        yield (
+            MapOverview(MapConfig.kept(name, row.capacity, row.ttl), row.stored - expired_entries, _bounds(row, first)),
+            expired_entries,
+        )
 
 
 def hold_map(cursor: Cursor, name: str) -> MapRow | None:
@@ -75,23 +78,23 @@ def ensure_map(cursor: Cursor, name: str) -> MapRow:
 
     UsageError if its name cannot be one.
     """
-    found = hold_map(cursor, name)
-    if found is not None:
-        return found
+    present = hold_map(cursor, name)
+    if present is not None:
+        return present
     usual = MapConfig(check_name("map", name))
-    made = cursor.execute(
+    new_row = cursor.execute(
         "INSERT INTO maps (name, incarnation, journal_capacity, ttl_seconds, newest, stored) VALUES (?, ?, ?, ?, 0, 0) "
         f"ON CONFLICT (name) DO NOTHING RETURNING {_COLUMNS}",
         (name, uuid.uuid4().hex, usual.journal_capacity, usual.ttl_seconds),
     ).fetchone()
     # None: another writer has made it in the meantime.
-    return MapRow(*made) if made else ensure_map(cursor, name)
+    return MapRow(*new_row) if new_row else ensure_map(cursor, name)
 
 
-def drop_map(cursor: Cursor, found: MapRow) -> None:
+def drop_map(cursor: Cursor, map_row: MapRow) -> None:
     for table in ("map_entries", "map_journal", "map_undo", "sink_epochs"):
-        cursor.execute(f"DELETE FROM {table} WHERE map_id = ?", (found.id,))
-    cursor.execute("DELETE FROM maps WHERE id = ?", (found.id,))
+        cursor.execute(f"DELETE FROM {table} WHERE map_id = ?", (map_row.id,))
+    cursor.execute("DELETE FROM maps WHERE id = ?", (map_row.id,))
 
 
 def trim(cursor: Cursor, map_id: int, newest: int, capacity: int) -> None:
@@ -102,12 +105,12 @@ def trim(cursor: Cursor, map_id: int, newest: int, capacity: int) -> None:
 class MapWriter:
     """The changes of one map in one write transaction: entries at once, their events and the counts with :meth:`finish`."""
 
-    def __init__(self, cursor: Cursor, found: MapRow, now: float) -> None:
+    def __init__(self, cursor: Cursor, map_row: MapRow, now: float) -> None:
         self._cursor = cursor
-        self._map = found
+        self._map = map_row
         self._now = now
-        self._newest = found.newest
-        self._stored = found.stored
+        self._newest = map_row.newest
+        self._stored = map_row.stored
         self._events: list[Event] = []
 
     def expire(self, limit: int | None = PURGE_BATCH) -> int:
@@ -153,8 +156,8 @@ class MapWriter:
         keys = {entry.key for entry in old}
         self._expire_all_of(keys)
         present = dict(self._select("key, value", keys, _LIVE))
-        wanted = [entry if entry.expires is None or entry.expires > self._now else entry.removed() for entry in old]
-        changed = [entry for entry in wanted if entry.value is not None or entry.key in present]
+        entries = [entry if entry.expires is None or entry.expires > self._now else entry.removed() for entry in old]
+        changed = [entry for entry in entries if entry.value is not None or entry.key in present]
         for entry in changed:
             self._emit([change_of(self._newest + 1, entry.key, present.get(entry.key), entry.value, self._now)])
         self._put([entry.row for entry in changed if entry.value is not None])
@@ -178,18 +181,18 @@ class MapWriter:
 
     def finish(self) -> None:
         """Append the events, drop those beyond the capacity, record the counts."""
-        found, capacity = self._map, self._map.capacity
-        if self._newest == found.newest:
+        map_row, capacity = self._map, self._map.capacity
+        if self._newest == map_row.newest:
             return
-        trim(self._cursor, found.id, self._newest, capacity)
-        kept = self._events[-capacity:] if capacity else []
-        if kept:
+        trim(self._cursor, map_row.id, self._newest, capacity)
+        events = self._events[-capacity:] if capacity else []
+        if events:
             self._cursor.executemany(
                 "INSERT INTO map_journal (map_id, sequence, kind, key, old_value, new_value, at) "
-                f"VALUES ({found.id:d}, ?, ?, ?, ?, ?, ?)",
-                kept,
+                f"VALUES ({map_row.id:d}, ?, ?, ?, ?, ?, ?)",
+                events,
             )
-        self._cursor.execute("UPDATE maps SET newest = ?, stored = ? WHERE id = ?", (self._newest, self._stored, found.id))
+        self._cursor.execute("UPDATE maps SET newest = ?, stored = ? WHERE id = ?", (self._newest, self._stored, map_row.id))
 
     def _emit(self, events: list[Event]) -> None:
         self._events += events
@@ -207,27 +210,27 @@ class MapWriter:
         return len(due)
 
     def _select(self, columns: str, keys: set[str], condition: str) -> list[tuple[Any, ...]]:
-        wanted = sorted(keys)
+        ordered_keys = sorted(keys)
         rows: list[tuple[Any, ...]] = []
-        for start in range(0, len(wanted), _LOOKUP):
-            some = wanted[start : start + _LOOKUP]
-            found, arguments = self._cursor.keyed("map_entries", self._map.id, some)
-            rows += self._cursor.execute(f"SELECT {columns} FROM {found} AND {condition}", [*arguments, self._now]).fetchall()
+        for start in range(0, len(ordered_keys), _LOOKUP):
+            some = ordered_keys[start : start + _LOOKUP]
+            entries, arguments = self._cursor.keyed("map_entries", self._map.id, some)
+            rows += self._cursor.execute(f"SELECT {columns} FROM {entries} AND {condition}", [*arguments, self._now]).fetchall()
         return rows
 
     def _write(self, stored: dict[str, Stored | None]) -> int:
         """Store what changed; return the number of the keys that have an entry now."""
         now, expires = self._now, None if self._map.ttl is None else self._now + self._map.ttl
         # In key order: neighbours share pages, which halves the time of large batches.
-        puts, gone = [], []
+        puts, removed_keys = [], []
         for key in sorted(stored):
             entry = stored[key]
             if entry is None:
-                gone.append((key,))
+                removed_keys.append((key,))
             else:
                 puts.append((key, entry[0], entry[1], now, expires, entry[2], entry[3]))
         self._put(puts)
-        self._delete(gone)
+        self._delete(removed_keys)
         return len(puts)
 
     def _put(self, rows: Sequence[tuple[Any, ...]]) -> None:
@@ -248,16 +251,16 @@ def _limited(sql: str, arguments: list[Any], limit: int | None) -> tuple[str, li
     return (sql, arguments) if limit is None else (f"{sql} LIMIT ?", [*arguments, limit])
 
 
-def get_entry(cursor: Cursor, found: MapRow, key: str, now: float) -> Entry | None:
+def get_entry(cursor: Cursor, map_row: MapRow, key: str, now: float) -> Entry | None:
     row = cursor.execute(
         f"SELECT key, value, created, updated, expires, version FROM map_entries WHERE map_id = ? AND key = ? AND {_LIVE}",
-        (found.id, key, now),
+        (map_row.id, key, now),
     ).fetchone()
     return Entry(*row) if row else None
 
 
 def scan_entries(
-    cursor: Cursor, found: MapRow, low: str, high: str | None, after: str | None, limit: int | None, now: float
+    cursor: Cursor, map_row: MapRow, low: str, high: str | None, after: str | None, limit: int | None, now: float
 ) -> Iterable[Entry]:
     """Return entries with ``low <= key < high`` (None: no end) and key > ``after``, ordered by key; at most ``limit`` of them."""
     # One lower bound: of two, SQLite goes by the first, and a page deep in the map would read all pages before it.
@@ -265,39 +268,39 @@ def scan_entries(
     sql = (
         f"SELECT key, value, created, updated, expires, version FROM map_entries WHERE map_id = ? AND key {beyond} ? AND {_LIVE}"
     )
-    arguments: list[Any] = [found.id, bound, now]
+    arguments: list[Any] = [map_row.id, bound, now]
     if high is not None:
         sql += " AND key < ?"
         arguments.append(high)
     return (Entry(*row) for row in cursor.execute(*_limited(f"{sql} ORDER BY key", arguments, limit)))
 
 
-def count_expired(cursor: Cursor, found: MapRow, now: float) -> int:
+def count_expired(cursor: Cursor, map_row: MapRow, now: float) -> int:
     """Return the number of entries that have expired and are not yet purged."""
     sql = "SELECT COUNT(*) FROM map_entries WHERE map_id = ? AND expires <= ?"
-    return int(cursor.execute(sql, (found.id, now)).fetchone()[0])
+    return int(cursor.execute(sql, (map_row.id, now)).fetchone()[0])
 
 
-def some_expired(cursor: Cursor, found: MapRow, now: float) -> bool:
+def some_expired(cursor: Cursor, map_row: MapRow, now: float) -> bool:
     """True if there are entries that have expired and are not yet purged."""
     sql = "SELECT 1 FROM map_entries WHERE map_id = ? AND expires <= ? LIMIT 1"
-    return cursor.execute(sql, (found.id, now)).fetchone() is not None
+    return cursor.execute(sql, (map_row.id, now)).fetchone() is not None
 
 
-def journal_bounds(cursor: Cursor, found: MapRow) -> JournalBounds:
-    oldest = cursor.execute("SELECT MIN(sequence) FROM map_journal WHERE map_id = ?", (found.id,)).fetchone()[0]
-    return _bounds(found, oldest)
+def journal_bounds(cursor: Cursor, map_row: MapRow) -> JournalBounds:
+    oldest = cursor.execute("SELECT MIN(sequence) FROM map_journal WHERE map_id = ?", (map_row.id,)).fetchone()[0]
+    return _bounds(map_row, oldest)
 
 
-def _bounds(found: MapRow, oldest: int | None) -> JournalBounds:
-    return JournalBounds(found.incarnation, found.newest + 1 if oldest is None else int(oldest), found.newest)
+def _bounds(map_row: MapRow, oldest: int | None) -> JournalBounds:
+    return JournalBounds(map_row.incarnation, map_row.newest + 1 if oldest is None else int(oldest), map_row.newest)
 
 
-def read_events(cursor: Cursor, found: MapRow, after: int, limit: int) -> tuple[JournalEvent, ...]:
+def read_events(cursor: Cursor, map_row: MapRow, after: int, limit: int) -> tuple[JournalEvent, ...]:
     rows = cursor.execute(
         "SELECT sequence, kind, key, old_value, new_value, at FROM map_journal "
         "WHERE map_id = ? AND sequence > ? ORDER BY sequence LIMIT ?",
-        (found.id, after, limit),
+        (map_row.id, after, limit),
     )
     return tuple(JournalEvent(number, _KINDS[kind], key, old, new, at) for number, kind, key, old, new, at in rows)
 

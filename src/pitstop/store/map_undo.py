@@ -51,8 +51,8 @@ def keeping_old(cursor: Cursor, map_id: int, operation: int | None, keys: Set[st
     if operation is None:
         yield
         return
-    wanted = sorted(keys)
-    chunks = [wanted[start : start + _LOOKUP] for start in range(0, len(wanted), _LOOKUP)]
+    ordered_keys = sorted(keys)
+    chunks = [ordered_keys[start : start + _LOOKUP] for start in range(0, len(ordered_keys), _LOOKUP)]
     for some in chunks:
         _keep(cursor, map_id, operation, some)
     yield
@@ -62,16 +62,16 @@ def keeping_old(cursor: Cursor, map_id: int, operation: int | None, keys: Set[st
 
 def _keep(cursor: Cursor, map_id: int, operation: int, keys: list[str]) -> None:
     marks = ",".join("?" * len(keys))
-    # What somebody else has written since the version did is what the entry goes back to.
+    # An entry goes back to the value that somebody else has written after the version.
     cursor.execute(
         "DELETE FROM map_undo WHERE operation = ? AND map_id = ? AND key IN "
         f"(SELECT u.key FROM {_WITH_ENTRY} WHERE u.operation = ? AND u.map_id = ? AND u.key IN ({marks}) AND NOT ({_UNTOUCHED}))",
         (operation, map_id, operation, map_id, *keys),
     )
-    found, arguments = cursor.keyed("map_entries", map_id, keys)
+    entries, arguments = cursor.keyed("map_entries", map_id, keys)
     cursor.execute(
         "INSERT INTO map_undo (operation, map_id, key, value, created, updated, expires, version, ordering) "
-        f"SELECT {operation:d}, map_id, key, value, created, updated, expires, version, ordering FROM {found} "
+        f"SELECT {operation:d}, map_id, key, value, created, updated, expires, version, ordering FROM {entries} "
         "ON CONFLICT (operation, map_id, key) DO NOTHING",
         arguments,
     )
@@ -101,10 +101,10 @@ def take_old(cursor: Cursor, operation: int) -> tuple[str, list[OldEntry]] | Non
     if first is None:
         return None
     # Held: nobody writes the map between what is seen of it here and what is put back.
-    found = cursor.execute(f"SELECT name FROM maps WHERE id = ?{cursor.for_update}", (first,)).fetchone()
-    if found is None:
+    names = cursor.execute(f"SELECT name FROM maps WHERE id = ?{cursor.for_update}", (first,)).fetchone()
+    if names is None:
         return take_old(cursor, operation)  # the map was dropped meanwhile, and this with it
-    (name,) = found
+    (name,) = names
     rows = cursor.execute(
         f"SELECT u.key, u.value, u.created, u.updated, u.expires, u.version, u.ordering, {_UNTOUCHED} AND {_CHANGED} "
         f"FROM {_WITH_ENTRY} "

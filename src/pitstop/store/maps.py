@@ -31,18 +31,18 @@ class SqlMapStore:
     def reconfigure(self, name: str, change: Callable[[MapConfig], MapConfig]) -> None:
         with self._database.write_rows() as cursor:
             # Held until the end.
-            found = rows.ensure_map(cursor, name)
-            config = change(MapConfig.kept(name, found.capacity, found.ttl))
+            map_row = rows.ensure_map(cursor, name)
+            config = change(MapConfig.kept(name, map_row.capacity, map_row.ttl))
             cursor.execute(
                 "UPDATE maps SET journal_capacity = ?, ttl_seconds = ? WHERE id = ?",
-                (config.journal_capacity, config.ttl_seconds, found.id),
+                (config.journal_capacity, config.ttl_seconds, map_row.id),
             )
-            rows.trim(cursor, found.id, found.newest, config.journal_capacity)
+            rows.trim(cursor, map_row.id, map_row.newest, config.journal_capacity)
 
     def config(self, name: str) -> MapConfig | None:
         with self._database.read_rows() as cursor:
-            found = rows.find_map(cursor, name)
-        return MapConfig.kept(name, found.capacity, found.ttl) if found else None
+            map_row = rows.find_map(cursor, name)
+        return MapConfig.kept(name, map_row.capacity, map_row.ttl) if map_row else None
 
     def names(self) -> list[str]:
         with self._database.read_rows() as cursor:
@@ -50,10 +50,10 @@ class SqlMapStore:
 
     def overview(self) -> list[MapOverview]:
         with self._database.read_rows() as cursor:
-            found = list(rows.look_over(cursor, self._now()))
-        due = [each.config.name for each, expired in found if expired]
+            overviews = list(rows.look_over(cursor, self._now()))
+        due = [each.config.name for each, expired in overviews if expired]
         if not due:
-            return [each for each, _ in found]
+            return [each for each, _ in overviews]
         for name in due:
             self.purge_expired(name)
         with self._database.read_rows() as cursor:
@@ -61,10 +61,10 @@ class SqlMapStore:
 
     def drop(self, name: str) -> bool:
         with self._database.write_rows() as cursor:
-            found = rows.hold_map(cursor, name)
-            if found is not None:
-                rows.drop_map(cursor, found)
-        return found is not None
+            map_row = rows.hold_map(cursor, name)
+            if map_row is not None:
+                rows.drop_map(cursor, map_row)
+        return map_row is not None
 
     def put_all(self, name: str, entries: Iterable[tuple[str, str]]) -> int:
         changes = list(entries)
@@ -75,39 +75,39 @@ class SqlMapStore:
     def put_if(self, name: str, entries: Iterable[tuple[str, str]], version: int) -> None:
         with self._database.write_rows() as cursor:
             # Held until the end: nobody else writes the map between the look and the write.
-            found, now = rows.ensure_map(cursor, name), self._now()
+            map_row, now = rows.ensure_map(cursor, name), self._now()
             changes = list(entries)
             check_keys(name, (key for key, _ in changes), self.longest_key)
             for key, _ in changes:
-                check_version(name, key, rows.get_entry(cursor, found, key, now), version)
-            writer = MapWriter(cursor, found, now)
+                check_version(name, key, rows.get_entry(cursor, map_row, key, now), version)
+            writer = MapWriter(cursor, map_row, now)
             writer.change(changes)
             writer.finish()
 
     def get(self, name: str, key: str) -> Entry | None:
         with self._database.read_rows() as cursor:
-            found = rows.find_map(cursor, name)
-            return rows.get_entry(cursor, found, key, self._now()) if found else None
+            map_row = rows.find_map(cursor, name)
+            return rows.get_entry(cursor, map_row, key, self._now()) if map_row else None
 
     def delete(self, name: str, key: str, version: int | None = None) -> bool:
         with self._database.write_rows() as cursor:
-            found, now = rows.hold_map(cursor, name), self._now()
-            entry = rows.get_entry(cursor, found, key, now) if found is not None else None
+            map_row, now = rows.hold_map(cursor, name), self._now()
+            entry = rows.get_entry(cursor, map_row, key, now) if map_row is not None else None
             if version is not None:
                 check_version(name, key, entry, version)
-            if found is None or entry is None:
+            if map_row is None or entry is None:
                 return False
-            writer = MapWriter(cursor, found, now)
+            writer = MapWriter(cursor, map_row, now)
             writer.change([(key, None)])
             writer.finish()
         return True
 
     def clear(self, name: str) -> int:
         with self._database.write_rows() as cursor:
-            found = rows.hold_map(cursor, name)
-            if found is None:
+            map_row = rows.hold_map(cursor, name)
+            if map_row is None:
                 return 0
-            writer = MapWriter(cursor, found, self._now())
+            writer = MapWriter(cursor, map_row, self._now())
             count = writer.clear()
             writer.finish()
         return count
@@ -115,35 +115,35 @@ class SqlMapStore:
     def entries(self, name: str, prefix: str = "", after: str | None = None, limit: int | None = None) -> list[Entry]:
         end, most = past_prefix(prefix), None if limit is None else max(0, limit)
         with self._database.read_rows() as cursor:
-            found = rows.find_map(cursor, name)
-            return list(rows.scan_entries(cursor, found, prefix, end, after, most, self._now())) if found else []
+            map_row = rows.find_map(cursor, name)
+            return list(rows.scan_entries(cursor, map_row, prefix, end, after, most, self._now())) if map_row else []
 
     def size(self, name: str) -> int:
         with self._database.read_rows() as cursor:
-            found = rows.find_map(cursor, name)
-            return found.stored - rows.count_expired(cursor, found, self._now()) if found else 0
+            map_row = rows.find_map(cursor, name)
+            return map_row.stored - rows.count_expired(cursor, map_row, self._now()) if map_row else 0
 
     def bounds(self, name: str) -> JournalBounds | None:
         self._purge_if_due(name)
         with self._database.read_rows() as cursor:
-            found = rows.find_map(cursor, name)
-            return rows.journal_bounds(cursor, found) if found else None
+            map_row = rows.find_map(cursor, name)
+            return rows.journal_bounds(cursor, map_row) if map_row else None
 
     def journal(self, name: str, after: int, limit: int) -> JournalSlice:
         self._purge_if_due(name)
         with self._database.read_rows() as cursor:
-            found = rows.find_map(cursor, name)
-            if found is None:
+            map_row = rows.find_map(cursor, name)
+            if map_row is None:
                 return JournalSlice((), 0, JournalBounds("", 1, 0))
-            bounds = rows.journal_bounds(cursor, found)
-            events = rows.read_events(cursor, found, after, max(0, limit))
+            bounds = rows.journal_bounds(cursor, map_row)
+            events = rows.read_events(cursor, map_row, after, max(0, limit))
         return JournalSlice(events, lost(max(0, after), bounds.oldest), bounds)
 
     def _purge_if_due(self, name: str) -> None:
         """Remove expired entries, if there are any, so that a reader of the journal finds them there."""
         with self._database.read_rows() as cursor:
-            found = rows.find_map(cursor, name)
-            due = found is not None and rows.some_expired(cursor, found, self._now())
+            map_row = rows.find_map(cursor, name)
+            due = map_row is not None and rows.some_expired(cursor, map_row, self._now())
         if due:
             self.purge_expired(name)
 
@@ -152,10 +152,10 @@ class SqlMapStore:
         total = 0
         while True:
             with self._database.write_rows() as cursor:
-                found = rows.hold_map(cursor, name)
-                if found is None:
+                map_row = rows.hold_map(cursor, name)
+                if map_row is None:
                     return total
-                writer = MapWriter(cursor, found, self._now())
+                writer = MapWriter(cursor, map_row, self._now())
                 purged = writer.expire()
                 writer.finish()
             total += purged
@@ -186,10 +186,10 @@ class SqlMapStore:
         total = 0
         while True:
             with self._database.write_rows() as cursor:
-                taken = take_old(cursor, operation)
-                if taken is None:
+                portion = take_old(cursor, operation)
+                if portion is None:
                     return total
-                name, old = taken
+                name, old = portion
                 writer = MapWriter(cursor, rows.ensure_map(cursor, name), self._now())
                 total += writer.put_back(old)
                 writer.finish()
@@ -211,10 +211,10 @@ class SqlMapStore:
     ) -> EpochWritten | None:
         with self._database.write_rows() as cursor:
             withdrawable = rows.check_fence(cursor, fence) if fence is not None else None
-            found = rows.ensure_map(cursor, name)
-            if epoch is not None and not rows.mark_epoch(cursor, name, found.id, epoch):
+            map_row = rows.ensure_map(cursor, name)
+            if epoch is not None and not rows.mark_epoch(cursor, name, map_row.id, epoch):
                 return None
-            writer = MapWriter(cursor, found, self._now())
+            writer = MapWriter(cursor, map_row, self._now())
             older = writer.change(changes, update, withdrawable, orders)
             writer.finish()
         return EpochWritten(older)

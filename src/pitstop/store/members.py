@@ -47,9 +47,9 @@ class SqlMembers:
                 "seen": now,
             }
             connection.execute(delete(table).where((table.c.seen <= now - SILENT_SECONDS) | (table.c.id == member.id)))
-            taken = connection.execute(select(table.c.address).where(table.c.name == member.name)).scalar()
-            if taken is not None:
-                raise ConflictError(f"There is a member '{member.name}' already, at {taken}: choose another name.")
+            address = connection.execute(select(table.c.address).where(table.c.name == member.name)).scalar()
+            if address is not None:
+                raise ConflictError(f"There is a member '{member.name}' already, at {address}: choose another name.")
             connection.execute(insert(table).values(**values))
 
     def beat(self, member_id: str) -> MemberState | None:
@@ -64,8 +64,8 @@ class SqlMembers:
     def ask_to_leave(self, name: str) -> None:
         table = schema.members
         with self._database.write() as connection:
-            told = connection.execute(update(table).where(table.c.name == name).values(state=MemberState.LEAVING.value))
-            if told.rowcount == 0:
+            result = connection.execute(update(table).where(table.c.name == name).values(state=MemberState.LEAVING.value))
+            if result.rowcount == 0:
                 raise NotFoundError(f"There is no member '{name}'.")
 
     def leave(self, member_id: str) -> None:

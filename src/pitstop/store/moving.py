@@ -47,7 +47,7 @@ def move_paths(database: Database, before: str, after: str) -> None:
             for *key, record in connection.execute(select(*keys, column)).all():
                 moved = _moved(record, before, after)
                 if moved != record:
-                    here = [known == value for known, value in zip(keys, key, strict=True)]
+                    here = [column_of_key == value for column_of_key, value in zip(keys, key, strict=True)]
                     connection.execute(update(table).where(*here).values({column.name: moved}))
         snapshots = schema.snapshots
         for name, path in connection.execute(select(snapshots.c.name, snapshots.c.path)).all():

@@ -61,10 +61,10 @@ class Overview:
     def read_first(self, cursor: Cursor, names: Collection[str]) -> dict[str, tuple[Job, Progress]]:
         """Read jobs and progress as control.ports.Registry.overview_of."""
         # By id first, since that has an index: by name the whole table is read.
-        found = {job.id: (job, progress) for job, progress in self._among(cursor, "jobs.id", names)}
-        for job, progress in self._among(cursor, "name", [name for name in names if name not in found]):
-            found.setdefault(job.name or "", (job, progress))
-        return found
+        by_name = {job.id: (job, progress) for job, progress in self._among(cursor, "jobs.id", names)}
+        for job, progress in self._among(cursor, "name", [name for name in names if name not in by_name]):
+            by_name.setdefault(job.name or "", (job, progress))
+        return by_name
 
     def _among(self, cursor: Cursor, column: str, values: Collection[str]) -> Iterator[tuple[Job, Progress]]:
         for some in _portions(values):
@@ -89,12 +89,12 @@ class _Kept(Generic[T]):
         self._values: dict[str, tuple[str, T]] = {}
 
     def of(self, key: str, text: str) -> T:
-        kept = self._values.get(key)
-        if kept is None or kept[0] != text:
+        entry = self._values.get(key)
+        if entry is None or entry[0] != text:
             if len(self._values) > MOST_KEPT:
                 self._values.clear()
-            kept = self._values[key] = text, self._read(_Row(key, json.loads(text)))
-        return kept[1]
+            entry = self._values[key] = text, self._read(_Row(key, json.loads(text)))
+        return entry[1]
 
 
 def states_of(cursor: Cursor, job_ids: Collection[str], state: str) -> dict[str, JobState]:
@@ -102,13 +102,13 @@ def states_of(cursor: Cursor, job_ids: Collection[str], state: str) -> dict[str,
 
     States that this release does not know are left out.
     """
-    known = {word.value: word for word in JobState}
-    found: dict[str, JobState] = {}
+    states = {word.value: word for word in JobState}
+    by_job: dict[str, JobState] = {}
     for some in _portions(job_ids):
         marks = ",".join("?" * len(some))
         rows = cursor.execute(f"SELECT id, {state} FROM jobs WHERE id IN ({marks})", some)
-        found |= {job_id: known[word] for job_id, word in rows if word in known}
-    return found
+        by_job |= {job_id: states[word] for job_id, word in rows if word in states}
+    return by_job
 
 
 def version_artifacts(cursor: Cursor, source: str) -> list[tuple[str, int, str]]:
@@ -122,28 +122,28 @@ def version_artifacts(cursor: Cursor, source: str) -> list[tuple[str, int, str]]
 
 def newest_events(cursor: Cursor, job_ids: Collection[str]) -> dict[str, int]:
     """Return numbers of events as control.ports.Registry.newest_events."""
-    found: dict[str, int] = {}
+    by_job: dict[str, int] = {}
     for some in _portions(job_ids):
         marks = ",".join("?" * len(some))
         # One look into the index for each job, however many events it has.
         newest = "(SELECT MAX(sequence) FROM job_events WHERE job_id = jobs.id)"
         rows = cursor.execute(f"SELECT id, {newest} FROM jobs WHERE id IN ({marks})", some)
-        found |= {job_id: number or 0 for job_id, number in rows}
-    return found
+        by_job |= {job_id: number or 0 for job_id, number in rows}
+    return by_job
 
 
 def open_among(cursor: Cursor, operations: Collection[int], open_states: Collection[str]) -> set[int]:
     """Return open operations as control.ports.Registry.unanswered."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     states = ",".join("?" * len(open_states))
     for some in _portions(operations):
         marks = ",".join("?" * len(some))
         sql = f"SELECT id FROM operations WHERE id IN ({marks}) AND state IN ({states})"
-        found |= {number for (number,) in cursor.execute(sql, (*some, *open_states))}
-    return found
+        numbers |= {number for (number,) in cursor.execute(sql, (*some, *open_states))}
+    return numbers
 
 
 def _portions(values: Iterable[T]) -> Iterator[list[T]]:
-    left = iter(values)
-    while some := list(islice(left, _AT_ONCE)):
+    rest = iter(values)
+    while some := list(islice(rest, _AT_ONCE)):
         yield some

@@ -93,19 +93,19 @@ def progress_of(row: Any) -> Progress:
 
     If it cannot be read, return that of a run that has done nothing: it holds counters that people look at, and no state.
     """
-    found = list(readable(lambda each: _read(f"Progress of {each.job_id}", lambda: from_json(Progress, each.body)), [row]))
-    return found[0] if found else Progress()
+    values = list(readable(lambda each: _read(f"Progress of {each.job_id}", lambda: from_json(Progress, each.body)), [row]))
+    return values[0] if values else Progress()
 
 
 def readable(read: Callable[[Any], T], rows: Iterable[Any]) -> list[T]:
     """Return the values of the rows that can be read. The others stay in the store, and the log names them."""
-    found = []
+    values = []
     for row in rows:
         try:
-            found.append(read(row))
+            values.append(read(row))
         except EngineError as error:
             _say_once(error.message)
-    return found
+    return values
 
 
 @cache

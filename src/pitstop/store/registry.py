@@ -85,8 +85,8 @@ class SqlRegistry:
                 # No job can stand before another one by taking its id for a name.
                 .order_by((table.id == name_or_id).desc(), table.active.desc(), table.submission_time.desc())
             ).all()
-        found = readable(job_of, rows)
-        return found if found or not rows else [job_of(rows[0])]
+        jobs = readable(job_of, rows)
+        return jobs if jobs or not rows else [job_of(rows[0])]
 
     def jobs(self, include_ended: bool = True) -> list[Job]:
         with self._database.read_rows() as cursor:
@@ -112,8 +112,8 @@ class SqlRegistry:
         with self._database.read() as connection:
             rows = connection.execute(select(schema.jobs)).all()
             versions = connection.execute(select(schema.job_versions)).all()
-        found = [row.id for row in rows if not readable(job_of, [row])]
-        return [*found, *(row.job_id for row in versions if not readable(version_of, [row]))]
+        damaged = [row.id for row in rows if not readable(job_of, [row])]
+        return [*damaged, *(row.job_id for row in versions if not readable(version_of, [row]))]
 
     def save_job(self, job: Job) -> None:
         try:
@@ -147,16 +147,16 @@ class SqlRegistry:
     def delete_ended(self, keep: int, older_than: float) -> list[str]:
         ended = [job for job in self.jobs() if job.state.terminal]
         ended.sort(key=lambda job: job.completion_time or 0.0, reverse=True)
-        gone = [job.id for number, job in enumerate(ended) if number >= keep or (job.completion_time or 0.0) < older_than]
+        forgettable = [job.id for number, job in enumerate(ended) if number >= keep or (job.completion_time or 0.0) < older_than]
         with self._database.write() as connection:
-            # Who had to wait for this lock may find a job that runs again.
+            # A job may have been resumed while this waited for the lock.
             still = {row.id for row in connection.execute(select(schema.jobs.c.id).where(~schema.jobs.c.active))}
-            gone = [job_id for job_id in gone if job_id in still]
-            for begin in range(0, len(gone), _AT_ONCE):
+            forgettable = [job_id for job_id in forgettable if job_id in still]
+            for begin in range(0, len(forgettable), _AT_ONCE):
                 for table in (schema.jobs, *_OF_JOBS):
                     column = table.c.id if table is schema.jobs else table.c.job_id
-                    connection.execute(delete(table).where(column.in_(gone[begin : begin + _AT_ONCE])))
-        return gone
+                    connection.execute(delete(table).where(column.in_(forgettable[begin : begin + _AT_ONCE])))
+        return forgettable
 
     def prune(self, answered_before: float) -> None:
         operations = schema.operations

@@ -29,18 +29,18 @@ class SampleWriter:
             sample = Sample.of(progress, self._token, now, step)
             before = self._last.get(step)
             if step == LONGEST and (before is None or before.at != sample.at):
-                before = self._known(connection, sample.at)
+                before = self._earlier(connection, sample.at)
                 connection.execute(delete(_TABLE).where(_TABLE.c.job_id == self._job_id, _old(now, retention)))
             self._last[step] = sample = sample if before is None else sample.after(before)
             values = {"job_id": self._job_id, "step": step, "at": sample.at, "body": to_json(sample)}
             connection.execute(self._dialect.upsert(_TABLE, ("job_id", "step", "at"), values))
 
-    def _known(self, connection: Connection, at: int) -> Sample | None:
+    def _earlier(self, connection: Connection, at: int) -> Sample | None:
         """Return the sample that an earlier run of the job has written for the same minute."""
         where = (_TABLE.c.job_id == self._job_id) & (_TABLE.c.step == LONGEST) & (_TABLE.c.at == at)
         # One that this release cannot read must not end the run: it is overwritten.
-        found = readable(sample_of, connection.execute(select(_TABLE).where(where)).all())
-        return found[0] if found else None
+        samples = readable(sample_of, connection.execute(select(_TABLE).where(where)).all())
+        return samples[0] if samples else None
 
 
 def samples_of(database: Database, job_id: str, step: int, after: float) -> list[Sample]:
@@ -60,4 +60,4 @@ def forget_old(connection: Connection, now: float, retention: Retention) -> None
 
 
 def _old(now: float, retention: Retention) -> ColumnElement[bool]:
-    return or_(*[(_TABLE.c.step == step) & (_TABLE.c.at <= now - kept) for step, kept in retention.history.items()])
+    return or_(*[(_TABLE.c.step == step) & (_TABLE.c.at <= now - seconds) for step, seconds in retention.history.items()])

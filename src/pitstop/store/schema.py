@@ -39,7 +39,7 @@ leases = Table(
     metadata,
     Column("job_id", String(19), primary_key=True),
     Column("token", Whole, primary_key=True, autoincrement=False),
-    # Which process has the run, in words of the launcher that started it.
+    # The process that has the run, in words of the launcher that started it.
     Column("handle", Text, nullable=False),
     Column("expires", Float, nullable=False),
 )
@@ -53,7 +53,7 @@ leadership = Table(
     # The address of the control plane that leads, or did last.
     Column("leader", Text, nullable=False),
     Column("expires", Float, nullable=False),
-    # How often all control planes were asked to end.
+    # The number of times that all control planes were asked to end.
     Column("ends", Whole, nullable=False, server_default="0"),
 )
 
@@ -68,7 +68,7 @@ operations = Table(
     Column("error", JSON),
     Column("result", JSON),
     Column("created", Float, nullable=False),
-    # Those that were answered lately are looked for all the time.
+    # Operations that were answered lately are looked for all the time.
     Column("finished", Float, index=True),
     sqlite_autoincrement=True,
 )
@@ -115,7 +115,7 @@ job_versions = Table(
     Column("body", JSON, nullable=False),
 )
 
-# How a job did in each of the last seconds and minutes: ``at`` is where such a time of ``step`` seconds begins.
+# The work of a job in each of the last seconds and minutes: ``at`` is the begin of a span of ``step`` seconds.
 samples = Table(
     "samples",
     metadata,
@@ -214,7 +214,7 @@ map_entries = Table(
     Column("version", Whole, nullable=False),
     # Of a sink that keeps the newest of a key (maps.order); null: the next write wins.
     Column("ordering", Text),
-    # What has expired is found at each write, however large the map. Maps without expiry have no rows in it.
+    # Each write finds the expired entries by this index, however large the map. Maps without expiry have no rows in it.
     Index(
         "map_entries_by_expiry",
         "map_id",
@@ -238,7 +238,7 @@ map_journal = Table(
     sqlite_with_rowid=False,
 )
 
-# What entries were before the new version of an update wrote them, while that may be gone back from; without a value: no entry.
+# Entries before the new version of an update wrote them, while one may go back from it; without a value: no entry.
 map_undo = Table(
     "map_undo",
     metadata,
@@ -264,7 +264,7 @@ sink_epochs = Table(
     Column("sink", String(200), primary_key=True),
     Column("map_id", Whole, primary_key=True, autoincrement=False),
     Column("epoch", Whole, nullable=False),
-    # What the epoch reads (snapshots.epoch_digest); null: an older release has marked it, or it has none.
+    # The digest of what the epoch reads (snapshots.epoch_digest); null: an older release has marked it, or it has none.
     Column("digest", String(64)),
 )
 

@@ -17,16 +17,16 @@ SHARED_FILE = "shared-file"
 """The value that makes the file in the data folder the store although processes have addresses of their own, as containers do."""
 
 
-def store_url(given: str | None, data: DataFolder, environment: Mapping[str, str]) -> str:
+def store_url(text: str | None, data: DataFolder, environment: Mapping[str, str]) -> str:
     """Return the URL of a store, with no secret in it: processes get it as an argument, and messages show it.
 
-    ``given`` is the URL that users give; None, or SHARED_FILE, means the SQLite file of the data folder. A password goes into a
+    ``text`` is the URL that users give; None, or SHARED_FILE, means the SQLite file of the data folder. A password goes into a
     file of the data folder, to which the URL leads.
     """
-    if given is None or given == SHARED_FILE:
+    if text is None or text == SHARED_FILE:
         return sqlite_url(data.store)
     try:
-        url = make_url(given)
+        url = make_url(text)
     except ArgumentError:
         raise UsageError("The store's URL cannot be read: give one such as postgresql://pitstop@host/pitstop.") from None
     if url.drivername != "postgresql":

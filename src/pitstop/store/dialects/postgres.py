@@ -79,8 +79,8 @@ class RowCursor:
                     copy.write_row((*fixed, *each))
             return self
         # Many rows a statement: one each takes three times as long.
-        left = iter(arguments)
-        while some := list(islice(left, ROWS)):
+        remaining_rows = iter(arguments)
+        while some := list(islice(remaining_rows, ROWS)):
             rows = ", ".join([row] * len(some))
             self._cursor.execute(head + rows + tail, list(chain.from_iterable(some)), prepare=len(some) == ROWS)
         return self
@@ -170,8 +170,8 @@ class Postgres:
 @lru_cache(maxsize=128)
 def _parts(sql: str) -> tuple[str, str, str]:
     """Return the text before the row of an INSERT, the row, and the text after it; another statement has no row."""
-    found = re.fullmatch(r"(INSERT .*? VALUES )(\([^()]*\))(.*)", sql, re.DOTALL)
-    return (found[1], found[2], found[3]) if found is not None else (sql, "", "")
+    match = re.fullmatch(r"(INSERT .*? VALUES )(\([^()]*\))(.*)", sql, re.DOTALL)
+    return (match[1], match[2], match[3]) if match is not None else (sql, "", "")
 
 
 @lru_cache(maxsize=1024)

@@ -63,10 +63,10 @@ class Sqlite:
     def place(self, url: str) -> object | None:
         # A process that has the file open goes on with it although nobody else finds it any more.
         try:
-            found = os.stat(_file(url))
+            status = os.stat(_file(url))
         except OSError:
             return None
-        return found.st_dev, found.st_ino
+        return status.st_dev, status.st_ino
 
     def begin_read(self, connection: Connection) -> None:
         connection.exec_driver_sql("BEGIN")

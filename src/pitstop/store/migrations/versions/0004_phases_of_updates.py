@@ -19,8 +19,8 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     def older(body: Body) -> Body:
-        kept = {key: value for key, value in body.items() if key != "preparation"}
-        return kept | {"termination": _mode_and_number(body["termination"]), "update": _flat(body["update"])}
+        rest = {key: value for key, value in body.items() if key != "preparation"}
+        return rest | {"termination": _mode_and_number(body["termination"]), "update": _flat(body["update"])}
 
     _rewrite(older)
 
@@ -28,8 +28,8 @@ def downgrade() -> None:
 def _rewrite(change: Callable[[Body], Body]) -> None:
     connection = op.get_bind()
     for job_id, body in connection.execute(sa.text("SELECT id, body FROM jobs")).all():
-        found = json.loads(body) if isinstance(body, str) else body
-        values = {"body": json.dumps(change(found)), "id": job_id}
+        job = json.loads(body) if isinstance(body, str) else body
+        values = {"body": json.dumps(change(job)), "id": job_id}
         connection.execute(sa.text("UPDATE jobs SET body = :body WHERE id = :id"), values)
 
 

@@ -29,8 +29,8 @@ def _rewrite(change: Callable[[Body], Body | None]) -> None:
     """Give jobs the body that ``change`` makes of theirs; None leaves a job as it is."""
     connection = op.get_bind()
     for job_id, body in connection.execute(sa.text("SELECT id, body FROM jobs")).all():
-        found = _object(body)
-        changed = change(found) if found is not None else None
+        job = _object(body)
+        changed = change(job) if job is not None else None
         if changed is not None:
             values = {"body": json.dumps(changed), "id": job_id}
             connection.execute(sa.text("UPDATE jobs SET body = :body WHERE id = :id"), values)
@@ -39,10 +39,10 @@ def _rewrite(change: Callable[[Body], Body | None]) -> None:
 def _object(body: Any) -> Body | None:
     """Return a body as an object; None if it is none, which the reader of that job will report."""
     try:
-        found = json.loads(body) if isinstance(body, str) else body
+        value = json.loads(body) if isinstance(body, str) else body
     except ValueError:
         return None
-    return found if isinstance(found, dict) else None
+    return value if isinstance(value, dict) else None
 
 
 def _with_version(body: Body) -> Body | None:
@@ -50,8 +50,8 @@ def _with_version(body: Body) -> Body | None:
     if not isinstance(number, int) or "source" not in body or "config" not in body:
         return None
     parts = {key: value for key, value in body.items() if key in PARTS}
-    kept = {key: value for key, value in body.items() if key not in PARTS}
-    return kept | {"version": {"number": number, **UNSAID, **parts}}
+    rest = {key: value for key, value in body.items() if key not in PARTS}
+    return rest | {"version": {"number": number, **UNSAID, **parts}}
 
 
 def _flat(body: Body) -> Body | None:
