@@ -73,8 +73,8 @@ class Actor:
             raise  # what the job becomes could not be told now either: the launch is done again
         except Exception as error:
             away = _has_no_room(error)
-            told = {"job": job.id, "token": job.token, "reason": str(error)}
-            log.warning("a run could not be started", **told, exc_info=None if away else error)
+            facts = {"job": job.id, "token": job.token, "reason": str(error)}
+            log.warning("a run could not be started", **facts, exc_info=None if away else error)
             problem = EngineError(f"The runner could not be started: {_in_words(error)}").problem
             details = "".join(traceback.format_exception(error))
             self._say(job, Failed(problem, details, restartable=not away, away=away))

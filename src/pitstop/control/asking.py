@@ -110,20 +110,20 @@ def _has_no_state(job: Job, operation: Operation) -> Decision:
 
 def cancel(job: Job, operation: Operation, now: float) -> Decision:
     """End at once. A new version that is not up yet goes with its update: what the job keeps is the state of the one before."""
-    gone = ended(job, now, CANCELLED, user_cancelled=True)
-    end = _end_at_once(job, gone, "was cancelled", answered(operation.id))
+    cancelled = ended(job, now, CANCELLED, user_cancelled=True)
+    end = _end_at_once(job, cancelled, "was cancelled", answered(operation.id))
     phase = job.update.phase if job.update is not None else None
     if job.update is None or not isinstance(phase, Starting):
         return end
     old, actions = updating.without_new_version(job, phase)
-    told = f"Version {job.version.number} of job '{job.display_name}' was cancelled before it was up"
-    kept = dataclasses.replace(
+    message = f"Version {job.version.number} of job '{job.display_name}' was cancelled before it was up"
+    restored = dataclasses.replace(
         end.job,
         version=old,
         withdrawal=job.update.operation,
-        update_failure=f"{told}: the job keeps version {old.number} and its state",
+        update_failure=f"{message}: the job keeps version {old.number} and its state",
     )
-    return Decision(kept, (*end.actions, *actions))
+    return Decision(restored, (*end.actions, *actions))
 
 
 def end_by_timeout(job: Job, now: float) -> Decision:
@@ -132,10 +132,12 @@ def end_by_timeout(job: Job, now: float) -> Decision:
     return _end_at_once(job, ended(job, now, f"Timed out: it has run for {timeout} (option timeout)"), "timed out")
 
 
-def _end_at_once(job: Job, gone: Job, what: str, *answers: Finish) -> Decision:
+def _end_at_once(job: Job, ended_job: Job, what: str, *answers: Finish) -> Decision:
     meanwhile = answer_all(job, ConflictError(f"Job '{job.display_name}' {what} meanwhile."))
     # A higher token fences the run, should it not be reached by the kill.
-    return Decision(dataclasses.replace(gone, token=job.token + 1), (*meanwhile, FailExports(), *answers, KillRun(job.token)))
+    return Decision(
+        dataclasses.replace(ended_job, token=job.token + 1), (*meanwhile, FailExports(), *answers, KillRun(job.token))
+    )
 
 
 def export(job: Job, operation: Operation, now: float) -> Decision:
@@ -192,11 +194,11 @@ def prepare_update(job: Job, operation: Operation, now: float) -> Decision:
 # Refusals, with the sentences of the reference
 
 
-def not_in_this_state(wanted: str) -> Callable[[Job, Operation, float], Decision]:
+def not_in_this_state(states: str) -> Callable[[Job, Operation, float], Decision]:
     """Refuse what is legal in other states."""
 
     def refused(job: Job, operation: Operation, now: float) -> Decision:
-        return refuse(job, operation, f"Cannot {operation.verb.name}, job status is {job.state}, should be {wanted}")
+        return refuse(job, operation, f"Cannot {operation.verb.name}, job status is {job.state}, should be {states}")
 
     return refused
 

@@ -74,9 +74,9 @@ class Judge:
         allowed = options | ({"allow_drop": list(back.allow_drop)} if back is not None and record is not None else {})
         report = self._against_job(job, compiled, allowed)
         if record is not None and back is not None:
-            # What the present state would be refused for is left behind with it; what is dropped of it is asked for all the same.
-            left, report = report, self._against_snapshot(record.path, compiled, options)
-            report = dataclasses.replace(report, needs_allow_drop=left.needs_allow_drop, lines=_with_dropped(report, left))
+            # The present state is left behind, so nothing in it can refuse the version; dropped parts of it still need consent.
+            present, report = report, self._against_snapshot(record.path, compiled, options)
+            report = dataclasses.replace(report, needs_allow_drop=present.needs_allow_drop, lines=_with_dropped(report, present))
         if report.refused:
             stays = "stays as it is" if job.state is JobState.SUSPENDED else "goes on"
             fits = f"The new version does not fit job '{job.display_name}', which {stays}"
@@ -95,7 +95,7 @@ class Judge:
         self, job: Job, back: GoingBack, report: Report, plan: dict[str, Any], record: SnapshotRecord | None
     ) -> Report:
         """Return the report on going back to an earlier version; IncompatibleError if anything would be lost or doubled."""
-        versions = [kept.version for kept in self._registry.versions(job.id)]
+        versions = [record_of_version.version for record_of_version in self._registry.versions(job.id)]
         sinks = written_since(back.version, plan, [*versions, job.version])
         if record is not None:
             check_snapshot(job, back, report, sinks, record)
@@ -163,9 +163,9 @@ def _allowed(options: dict[str, Any]) -> tuple[str, ...]:
     return stages_to_drop(options.get("allow_drop") or ())
 
 
-def _with_dropped(report: Report, left: Report) -> tuple[StageVerdict, ...]:
+def _with_dropped(report: Report, present: Report) -> tuple[StageVerdict, ...]:
     """Return the lines of a start from a snapshot, and the lines of dropped parts of the present state."""
-    return (*report.lines, *(line for line in left.lines if line.verdict is Verdict.DROPPED))
+    return (*report.lines, *(line for line in present.lines if line.verdict is Verdict.DROPPED))
 
 
 def _drops(job: Job, report: Report) -> str:

@@ -75,7 +75,7 @@ class Controller:
             registry, launcher, performer, lanes, clock, data, outputs, files, self._hear, check_lead, retention
         )
         self._liveness = Liveness(registry, launcher, clock)
-        self._heard: deque[Observation] = deque()
+        self._own_facts: deque[Observation] = deque()
         """The facts that the control plane has seen itself."""
         self._stopping = threading.Event()
         self._recovered = False
@@ -118,10 +118,10 @@ class Controller:
                     self._do_owed(job)
             self._recovered = True
         jobs = self._registry.jobs(include_ended=False)
-        gone = self._liveness.gone(jobs, self._lanes.busy)
-        # What was seen is decided before what is asked for, and the last words of a run before its death.
+        deaths = self._liveness.gone(jobs, self._lanes.busy)
+        # Facts are decided before requests, and the last words of a run before its death.
         self._follow_members(jobs)
-        changed = self._facts() | self._requests() | self._deaths(gone)
+        changed = self._facts() | self._requests() | self._deaths(deaths)
         begun = self._due()
         if changed or begun:
             self._changed()
@@ -132,7 +132,7 @@ class Controller:
     # observe
 
     def _hear(self, fact: Observation) -> None:
-        self._heard.append(fact)
+        self._own_facts.append(fact)
         self._wake.wake(CONTROL)
 
     def _follow_members(self, jobs: list[Job]) -> None:
@@ -141,9 +141,9 @@ class Controller:
             return
         self._scaler.look()
         for job in jobs:
-            seen = self._scaler.concerns(job)
-            if seen is not None:
-                self._handle(job.id, seen)
+            change = self._scaler.concerns(job)
+            if change is not None:
+                self._handle(job.id, change)
                 continue
             request = self._scaler.suspend(job) or self._scaler.rescale(job)
             if request is not None:
@@ -151,14 +151,14 @@ class Controller:
                 self._registry.add_operation(job.id, request)
 
     def _facts(self) -> bool:
-        seen = self._registry.take_observations()
-        for fact in seen:
+        observations = self._registry.take_observations()
+        for fact in observations:
             self._handle(fact.job_id, fact, partial(self._registry.consume, fact.id))
-        heard = list(self._heard)
-        for fact in heard:
+        own_facts = list(self._own_facts)
+        for fact in own_facts:
             if self._handle(fact.job_id, fact):
-                self._heard.remove(fact)
-        return bool(seen or heard)
+                self._own_facts.remove(fact)
+        return bool(observations or own_facts)
 
     def _requests(self) -> bool:
         pending = self._registry.pending_operations()
@@ -166,10 +166,10 @@ class Controller:
             self._handle(operation.job_id, operation, partial(self._registry.start_operation, operation.id))
         return bool(pending)
 
-    def _deaths(self, gone: list[Gone]) -> bool:
-        for run in gone:
+    def _deaths(self, deaths: list[Gone]) -> bool:
+        for run in deaths:
             self._handle(run.job_id, Observation(run.job_id, run.token, Died(run.reason)))
-        return bool(gone)
+        return bool(deaths)
 
     def _due(self) -> bool:
         now = self._clock.now()
@@ -275,7 +275,7 @@ class Controller:
     def _fail_exports(self, job: Job) -> None:
         error = ConflictError("Execution completed before snapshot executed").problem
         for operation in self._registry.open_operations(job.id):
-            # What was asked for after it is decided on by what the job has become.
+            # Later requests are decided on the job as it is by then.
             if isinstance(operation.request, Export) and operation.state is OperationState.RUNNING:
                 self._registry.finish_operation(operation.id, error)
 

@@ -19,8 +19,8 @@ from pitstop.snapshots import manifest as manifests
 
 def own_snapshot(registry: Registry, job: Job, version: Version) -> SnapshotRecord | None:
     """Return the latest snapshot of this version, such as the one of the update away from it; None if there is none any more."""
-    found = [record for record in registry.snapshots() if record.job_id == job.id and _is_of(record, version)]
-    return max(found, key=lambda record: record.epoch, default=None)
+    records = [record for record in registry.snapshots() if record.job_id == job.id and _is_of(record, version)]
+    return max(records, key=lambda record: record.epoch, default=None)
 
 
 def _is_of(record: SnapshotRecord, version: Version) -> bool:
@@ -57,19 +57,19 @@ def check_present(
         return
     if not missing:
         return
-    told = (
+    message = (
         f"Version {back.version} of job '{job.display_name}' would start without its state: the present one has nothing of "
         f"{', '.join(missing)}"
     )
-    told += f", and {_named(sources)} would be read from the beginning" if sources else ""
-    told += ". The job goes on as it was"
+    message += f", and {_named(sources)} would be read from the beginning" if sources else ""
+    message += ". The job goes on as it was"
     empty = "--state empty starts without it all the same" + (", with --write-again" if sources and _sinks(plan) else "")
     if own is None:
-        raise _refusal(f"{told}. There is no snapshot of that version any more; {empty}.", report, own)
+        raise _refusal(f"{message}. There is no snapshot of that version any more; {empty}.", report, own)
     again = f", and writes its rows into {_named(sinks)} once more (--write-again)" if sinks else ""
     raise _refusal(
-        f"{told}. Its own state is in snapshot '{own.name}' of {_moment(own.created)}: --state snapshot goes back to that, reads "
-        f"again what came since{again}; {empty}. What only has another name goes on with --renamed NEW=OLD.",
+        f"{message}. Its own state is in snapshot '{own.name}' of {_moment(own.created)}: --state snapshot goes back to that, "
+        f"reads again what came since{again}; {empty}. What only has another name goes on with --renamed NEW=OLD.",
         report,
         own,
     )

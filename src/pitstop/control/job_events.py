@@ -25,18 +25,18 @@ _USUAL = {
 def events_of(before: Job, event: Event, decision: Decision, now: float) -> list[JobEvent]:
     """Return what an event means to a job, in the order in which people read it: the change of its state comes last."""
     after = decision.job
-    found = [*_snapshots(before, event, decision, now), *_updates(before, decision, now)]
-    return [*found, change_of(before, event, after, now)] if after.state is not before.state else found
+    events = [*_snapshots(before, event, decision, now), *_updates(before, decision, now)]
+    return [*events, change_of(before, event, after, now)] if after.state is not before.state else events
 
 
 def change_of(before: Job, event: Event, after: Job, now: float) -> StateChange:
     """Return the change of a job's state by an event, with its reason."""
-    asked = _asked(before, event)
-    if asked is None:
+    verb = _verb(before, event)
+    if verb is None:
         reason, by_user = _by_itself(before, event, after), False
     else:
         trouble = _trouble(before, event)
-        reason, by_user = f"{_words(asked)}: {trouble}" if trouble else _words(asked), asked is not Verb.RESCALE
+        reason, by_user = f"{_words(verb)}: {trouble}" if trouble else _words(verb), verb is not Verb.RESCALE
     return StateChange(
         now,
         before.state,
@@ -56,17 +56,17 @@ def _trace(event: Event) -> str | None:
 
 
 def _snapshots(before: Job, event: Event, decision: Decision, now: float) -> list[JobEvent]:
-    taken = [action.record for action in decision.actions if isinstance(action, RegisterSnapshot)]
-    found: list[JobEvent] = [
+    records = [action.record for action in decision.actions if isinstance(action, RegisterSnapshot)]
+    events: list[JobEvent] = [
         SnapshotTaken(now, record.name, record.epoch, record.bytes)
-        for record in taken
+        for record in records
         if record.name != rescaling_snapshot(before.id)
     ]
     fact = event.fact if isinstance(event, Observation) else None
     if isinstance(fact, ExportFailed) or (isinstance(fact, Stopped) and fact.snapshot is None and fact.error is not None):
         assert fact.error is not None
-        found.append(SnapshotTaken(now, None, error=_short(fact.error.message)))
-    return found
+        events.append(SnapshotTaken(now, None, error=_short(fact.error.message)))
+    return events
 
 
 def _updates(before: Job, decision: Decision, now: float) -> list[JobEvent]:
@@ -94,7 +94,7 @@ def _short(text: str) -> str:
     return text if len(text) <= MOST_LETTERS else f"{text[: MOST_LETTERS - 1]}…"
 
 
-def _asked(before: Job, event: Event) -> Verb | None:
+def _verb(before: Job, event: Event) -> Verb | None:
     """Return the request that an event carries out or ends; None if the event happened by itself."""
     if isinstance(event, Operation):
         return event.verb

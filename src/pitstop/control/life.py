@@ -138,13 +138,13 @@ Row = tuple[Iterable[JobState], Iterable[Mode | None], Iterable[type], Handler, 
 
 _ROWS: tuple[Row, ...] = (
     # states        modes                     events            handler                             leads to (None: stays)
-    # What a time brings
+    # Times
     ((N,),          (None,),                  (Due,),           _start,                             (T, N)),
     ((R,),          (None,),                  (Due,),           _time_is_up,                        (R, F)),
     ((R,),          ENDING,                   (Due,),           _watch_ends,                        None),
     ((R,),          (None,),                  (Leave,),         _leave,                             None),
     ((R,),          (None,),                  (scaling.ClusterSeen,), scaling.cluster_seen,         (R, N, S, F)),
-    # What is asked for
+    # Requests
     (JobState,      (None, *ANY),             (Submit,),        asking.accept,                      None),
     ((R,),          (None,),                  (Suspend,),       asking.stop_for(Mode.SUSPEND),      None),
     ((R,),          (None,),                  (Restart,),       asking.stop_for(Mode.RESTART),      None),
@@ -162,7 +162,7 @@ _ROWS: tuple[Row, ...] = (
     ((R,),          (None,),                  (Rollback,),      updating.roll_back,                 (R, N)),
     ((N, T, R, X, C), (None, *ANY),           (Resume,),        asking.accept,                      None),
     ((F, D),        MODES[F],                 (Cancel,),        asking.accept,                      None),
-    # What is asked of a job that has failed or was cancelled, and keeps its state
+    # Requests for a job that has failed or was cancelled, and keeps its state
     ((F,),          (None,),                  (Resume,),        asking.bring_back,                  (N, F)),
     ((F,),          (None,),                  (UpdateJob,),     asking.update_ended,                (S, F)),
     ((F,),          (None,),                  (Export,),        asking.export_ended,                None),
@@ -170,7 +170,7 @@ _ROWS: tuple[Row, ...] = (
     ((F,),          (None,),                  (StateExpired,),  seeing.state_expired,               None),
     ((F,),          (Mode.EXPORT,),           (Exported,),      seeing.exported_ended,              None),
     ((F,),          (Mode.EXPORT,),           (ExportFailed,),  seeing.export_failed_ended,         None),
-    # What is seen of a run that starts and goes on
+    # Facts of a run that starts and goes on
     ((T,),          (None,),                  (Compiled,),      seeing.compiled,                    None),
     ((T,),          (None,),                  (Running,),       seeing.running,                     (R,)),
     ((T, R),        MODES[R],                 (EpochCommitted,), seeing.epoch_committed,            None),
@@ -191,18 +191,18 @@ _ROWS: tuple[Row, ...] = (
     ((R,),          (Mode.RESTART,),          (Failed, Died),   seeing.lost_to_restart,             (N,)),
     ((R,),          (Mode.CANCEL_AND_EXPORT,), (Failed, Died),  seeing.lost_to_end,                 (S,)),
     ((R,),          (Mode.UPDATE,),           (Failed, Died),   seeing.lost_to_update,              (N,)),
-    # What becomes of a suspended job's saved state
+    # Facts of a suspended job's saved state
     ((X,),          (Mode.EXPORT,),           (Exported,),      seeing.exported_suspended,          (S,)),
     ((X,),          (Mode.CANCEL_AND_EXPORT,), (Exported,),     seeing.exported_to_end,             (F,)),
     ((X,),          (Mode.UPDATE,),           (Exported,),      updating.exported,                  (S,)),
     ((X,),          (Mode.EXPORT, Mode.CANCEL_AND_EXPORT), (ExportFailed,), seeing.export_failed_suspended, (S,)),
     ((X,),          (Mode.UPDATE,),           (ExportFailed,),  updating.export_failed,             (S,)),
-    # What becomes of a new version that was made ready while the old one went on
+    # Facts of a new version that was made ready while the old one went on
     ((R,),          MODES[R],                 (UpdatePrepared,), updating.prepared,                 None),
     ((S,),          (None,),                  (UpdatePrepared,), updating.prepared_suspended,       (X, S)),
     ((N, T, X),     (None, *ANY),             (UpdatePrepared,), updating.prepared_too_late,        None),
     ((N, T, R, S, X), (None, *ANY),           (PreparationFailed,), updating.preparation_failed,    None),
-    # What the new version had written is gone again
+    # The rows of the new version are withdrawn
     ((N, S, X, F),  (None, *ANY),             (Withdrawn,),     updating.withdrawn,                 None),
 )  # fmt: skip
 
@@ -210,7 +210,7 @@ _OF_RUNS = (Suspend, Restart, CancelAndExport, Export)
 """The requests that are usually made of a run."""
 
 _REFUSALS: tuple[Row, ...] = (
-    # What is asked for where it is not legal: nothing changes, and the sentence is that of the reference
+    # Requests where they are not legal: nothing changes, and the sentence is that of the reference
     ((R,),          ENDING,                   (*_OF_RUNS, UpdateJob, Rollback, Rescale), asking.busy, None),
     ((N, T, S, X, C), (None, *ANY),           (Suspend, Restart, Rescale), asking.not_in_this_state("RUNNING"), None),
     ((N, T, X, C),  (None, *ANY), (CancelAndExport, Export, UpdateJob), asking.not_in_this_state("RUNNING or SUSPENDED"), None),
@@ -306,7 +306,7 @@ def _check(job: Job, event: Event, edge: Edge, decision: Decision) -> None:
     what = f"{kind_of(event).__name__} of job {job.id} in {job.state}"
     if decision.job.state not in edge.to:
         raise LifeError(f"{what} led to {decision.job.state}, which the table does not allow.")
-    # What an earlier release has recorded may be odd already: that must not keep the job from going on.
+    # A record of an earlier release may be odd already: the job goes on all the same.
     before = violations(job)
     wrong = [sentence for rule, sentence in violations(decision.job).items() if rule not in before]
     if wrong:

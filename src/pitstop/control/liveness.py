@@ -56,8 +56,8 @@ class Liveness:
         self._takes_writes = None
         runs = [(job.id, job.token) for job in jobs if job.state in RUNNING_STATES and not busy(job.id)]
         self._forget_all_but(set(runs))
-        seen = [(run, self._reason_if_known(run)) for run in runs]
-        return [Gone(*run, reason) for run, reason in seen if reason is not None]
+        reasons = [(run, self._reason_if_known(run)) for run in runs]
+        return [Gone(*run, reason) for run, reason in reasons if reason is not None]
 
     def start_anew(self) -> None:
         """Give every run its whole time again: the store was away, so that nobody could claim or renew anything."""
@@ -68,7 +68,7 @@ class Liveness:
         try:
             return self._reason(run)
         except Exception:
-            # What is wrong with one run must not keep the others from being looked at.
+            # A fault of one run must not keep the others from being looked at.
             log.exception("a run could not be looked at", job=run[0], token=run[1])
             return None
 
@@ -98,8 +98,8 @@ class Liveness:
         return None
 
     def _hangs(self, run: Run) -> bool:
-        left = self._registry.lease_left(*run)
-        if left is None or left > 0:
+        seconds = self._registry.lease_left(*run)
+        if seconds is None or seconds > 0:
             self._expired_since.pop(run, None)
             return False
         if not self._store_takes_writes():
@@ -126,6 +126,6 @@ class Liveness:
 
     def _forget_all_but(self, runs: set[Run]) -> None:
         self._watched &= runs
-        for seen in (self._unclaimed_since, self._expired_since):
-            for run in seen.keys() - runs:
-                del seen[run]
+        for times in (self._unclaimed_since, self._expired_since):
+            for run in times.keys() - runs:
+                del times[run]

@@ -114,7 +114,7 @@ class Performer:
         try:
             self._lanes.put(job.id, partial(self._perform, job, action))
         except Exception:
-            # What was decided is recorded already: the action must not be lost with it.
+            # The decision is recorded already, so its action must not be lost.
             log.exception("an action could not be begun; trying again", job=job.id, action=type(action).__name__)
             self._do_later(job, action, failures=0)
 

@@ -58,8 +58,8 @@ def _diagram() -> str:
             arrows.setdefault((state, to), {}).setdefault(label, []).append(mode.value.lower() if mode else "")
     lines = ["```mermaid", "stateDiagram-v2", f"    [*] --> {JobState.NOT_RUNNING}: submit"]
     for (state, to), labels in sorted(arrows.items()):
-        said = ", ".join(_label(label, modes, len(MODES[state])) for label, modes in sorted(labels.items()))
-        lines.append(f"    {state} --> {to}: {said}")
+        text = ", ".join(_label(label, modes, len(MODES[state])) for label, modes in sorted(labels.items()))
+        lines.append(f"    {state} --> {to}: {text}")
     lines += [f"    {state} --> [*]" for state in JobState if state.terminal]
     return "\n".join([*lines, "```", ""])
 

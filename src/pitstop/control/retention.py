@@ -82,8 +82,8 @@ def sweep(
 
     Returns the jobs whose results stay while the time for their state is over.
     """
-    for gone in registry.delete_ended(retention.results, now - retention.result_time):
-        files.remove(data.job(gone).root)
+    for job_id in registry.delete_ended(retention.results, now - retention.result_time):
+        files.remove(data.job(job_id).root)
     registry.prune(now - ANSWERED_SECONDS)
     _forget_rescaling(registry, data, files)
     remove_unnamed_snapshots(registry, data, now, files)
@@ -102,13 +102,13 @@ def sweep(
 
 def _forget_rescaling(registry: Registry, data: DataFolder, files: Files) -> None:
     """Remove snapshots of rescaling that nobody has asked for, of jobs that went back or ended meanwhile."""
-    made = [record for record in registry.snapshots() if record.name == rescaling_snapshot(record.job_id)]
-    if not made or registry.unreadable_jobs():
+    records = [record for record in registry.snapshots() if record.name == rescaling_snapshot(record.job_id)]
+    if not records or registry.unreadable_jobs():
         return
     jobs = {job.id: job for job in registry.jobs()}
     # A job without a guarantee that went back starts from it; and any other job may have been told to.
     start_from = {job.version.config.initial_snapshot for job in jobs.values()}
-    for record in made:
+    for record in records:
         job = jobs.get(record.job_id)
         under_way = job is not None and (job.update is not None or job.preparation is not None)
         if not under_way and record.name not in start_from:
@@ -118,12 +118,12 @@ def _forget_rescaling(registry: Registry, data: DataFolder, files: Files) -> Non
 
 def _remove_unnamed(folder: Path, named: Collection[str], now: float) -> None:
     """Remove all entries of a folder that have other names, but for young ones."""
-    for found in folder.glob("*"):
-        if found.name not in named and now - found.stat().st_mtime > FRESH_SECONDS:
-            # Who looks whether it is there finds all of it, or nothing.
-            going = found.with_name(f".{found.name.lstrip('.')}.going")
+    for entry in folder.glob("*"):
+        if entry.name not in named and now - entry.stat().st_mtime > FRESH_SECONDS:
+            # Renamed first, so that other processes see the whole of it, or nothing.
+            going = entry.with_name(f".{entry.name.lstrip('.')}.going")
             with contextlib.suppress(OSError):
-                found.rename(going)
+                entry.rename(going)
             shutil.rmtree(going, ignore_errors=True)
 
 
@@ -137,9 +137,9 @@ def remove_replaced(record: SnapshotRecord, data: DataFolder, files: Files = LOC
 
 def remove_snapshot(name: str, data: DataFolder, files: Files = LOCAL_FILES) -> None:
     """Remove all folders of snapshots of that name."""
-    for found in files.names(data.snapshots):
-        if found == name or found.startswith(f"{name}@"):
-            files.remove(data.snapshots / found)
+    for folder in files.names(data.snapshots):
+        if folder == name or folder.startswith(f"{name}@"):
+            files.remove(data.snapshots / folder)
 
 
 def remove_unnamed_snapshots(registry: Registry, data: DataFolder, now: float, files: Files = LOCAL_FILES) -> None:
@@ -158,8 +158,8 @@ def remove_unnamed_snapshots(registry: Registry, data: DataFolder, now: float, f
 
 def _newest(folder: Path, files: Files) -> float:
     """Return the time of the newest file in a folder of an earlier release, whose name does not tell its age."""
-    found = (files.facts(folder / path) for path in files.walk(folder))
-    return max((facts.modified for facts in found if facts is not None), default=0.0)
+    facts_of_files = (files.facts(folder / path) for path in files.walk(folder))
+    return max((facts.modified for facts in facts_of_files if facts is not None), default=0.0)
 
 
 def _checkpoints(data: DataFolder, job: Job, files: Files) -> list[Path]:
@@ -171,12 +171,12 @@ def _checkpoints(data: DataFolder, job: Job, files: Files) -> list[Path]:
 def _sources(registry: Registry, job: Job) -> list[JobSource]:
     """Return the source that the job runs, and those that an update may still go on or back to."""
     phase = job.update.phase if job.update is not None else None
-    found = [job.version.source, job.saved.source]
+    sources = [job.version.source, job.saved.source]
     if isinstance(phase, Asked):
-        found.append(phase.target.source)
+        sources.append(phase.target.source)
     elif isinstance(phase, Starting | Watched):
-        found.append(phase.previous.source)
-    asked = [operation.request for operation in registry.open_operations(job.id)] if job.active else []
-    found += [request.source for request in asked if isinstance(request, UpdateJob)]
-    # Those of before can be gone back to.
-    return found + [kept.version.source for kept in registry.versions(job.id)]
+        sources.append(phase.previous.source)
+    requests = [operation.request for operation in registry.open_operations(job.id)] if job.active else []
+    sources += [request.source for request in requests if isinstance(request, UpdateJob)]
+    # The job can go back to its earlier versions.
+    return sources + [record.version.source for record in registry.versions(job.id)]

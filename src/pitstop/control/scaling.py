@@ -78,7 +78,7 @@ def without_quorum(job: Job, size: int | None, now: float) -> Decision | None:
 
 def as_update(job: Job, request: Rescale) -> UpdateJob:
     """Return rescaling as an update, which is to the same version."""
-    # What was renamed when the version came has its new name in the saved state, and what was dropped is not in it.
+    # In the saved state, stages that the version renamed have their new names, and dropped stages are missing.
     options = {key: value for key, value in job.version.options.items() if key not in ("initial_snapshot", "allow_drop")}
     options |= {"renamed": {}}
     if request.state_store is not None:
@@ -105,7 +105,7 @@ class Scaler:
         self._changed = clock.monotonic()
         self._missing: dict[str, float] = {}
         """Id of a member that was there, or that a job was planned for -> the time since which it is missing."""
-        self._asked: dict[str, tuple[int, float]] = {}
+        self._attempts: dict[str, tuple[int, float]] = {}
         """Job -> the number of attempts in a row to rescale it, and the earliest time of the next one."""
 
     def look(self) -> None:
@@ -113,13 +113,13 @@ class Scaler:
         there = self._members.list()
         if [(member.id, member.state) for member in there] != [(member.id, member.state) for member in self._there]:
             self._changed = self._clock.monotonic()
-            self._asked.clear()
+            self._attempts.clear()
         before, self._there = self._there, there
         self._miss(member.id for member in before)
 
-    def _miss(self, known: Iterable[str]) -> None:
+    def _miss(self, members: Iterable[str]) -> None:
         present = {member.id for member in self._there}
-        for member in set(known) - present:
+        for member in set(members) - present:
             self._missing.setdefault(member, self._clock.monotonic())
         for member in present & self._missing.keys():
             del self._missing[member]
@@ -173,11 +173,11 @@ class Scaler:
         """Return the request to plan the job anew if that is due now; else None. A job is not asked for again for a while."""
         if not self._may_rescale(job):
             return None
-        times, due = self._asked.get(job.id, (0, 0.0))
+        times, due = self._attempts.get(job.id, (0, 0.0))
         now = self._clock.monotonic()
         if now < max(due, self._changed + self._delay):
             return None
-        self._asked[job.id] = times + 1, now + AGAIN_SECONDS[min(times, len(AGAIN_SECONDS) - 1)]
+        self._attempts[job.id] = times + 1, now + AGAIN_SECONDS[min(times, len(AGAIN_SECONDS) - 1)]
         return Rescale(rescaling_snapshot(job.id))
 
     def _may_rescale(self, job: Job) -> bool:

@@ -106,15 +106,15 @@ def export_failed(job: Job, fact: ExportFailed, now: float) -> Decision:
 
 
 def exported_suspended(job: Job, fact: Exported, now: float) -> Decision:
-    done = exported(job, fact, now)
-    return Decision(_suspended_again(job), done.actions)
+    export = exported(job, fact, now)
+    return Decision(_suspended_again(job), export.actions)
 
 
 def exported_to_end(job: Job, fact: Exported, now: float) -> Decision:
-    done = exported(job, fact, now)
+    export = exported(job, fact, now)
     meanwhile = _meanwhile(job, "was cancelled", but=fact.operation)
-    gone = without_state(ended(job, now, CANCELLED, user_cancelled=True))
-    return Decision(gone, (*done.actions, *meanwhile, CleanUp()))
+    ended_job = without_state(ended(job, now, CANCELLED, user_cancelled=True))
+    return Decision(ended_job, (*export.actions, *meanwhile, CleanUp()))
 
 
 def export_failed_suspended(job: Job, fact: ExportFailed, now: float) -> Decision:
@@ -156,10 +156,10 @@ def stopped_to_end(job: Job, fact: Stopped, now: float) -> Decision:
         # The snapshot failed: the job must not be lost with it.
         error = fact.error.error() if fact.error else SnapshotError("The runner stopped without taking the snapshot.")
         return Decision(suspended(job, REQUESTED), (FailExports(), answered(_operation(job), error)))
-    done = answered(_operation(job), result=fact.snapshot)
+    answer = answered(_operation(job), result=fact.snapshot)
     meanwhile = _meanwhile(job, "was cancelled", but=_operation(job))
-    gone = without_state(ended(job, now, CANCELLED, user_cancelled=True))
-    return Decision(gone, (RegisterSnapshot(fact.snapshot), FailExports(), done, *meanwhile, CleanUp()))
+    ended_job = without_state(ended(job, now, CANCELLED, user_cancelled=True))
+    return Decision(ended_job, (RegisterSnapshot(fact.snapshot), FailExports(), answer, *meanwhile, CleanUp()))
 
 
 # The end of a run by itself
@@ -168,8 +168,8 @@ def stopped_to_end(job: Job, fact: Stopped, now: float) -> Decision:
 def completed(job: Job, fact: Completed, now: float) -> Decision:
     """Complete a job whose input is all processed. It has its result once its checkpoints are removed."""
     meanwhile = answer_all(job, ConflictError(f"Job '{job.display_name}' completed meanwhile."))
-    done = dataclasses.replace(job, state=JobState.COMPLETING, termination=None, preparation=None, update=None)
-    return Decision(done, (*meanwhile, FailExports(), CleanUp()))
+    completing = dataclasses.replace(job, state=JobState.COMPLETING, termination=None, preparation=None, update=None)
+    return Decision(completing, (*meanwhile, FailExports(), CleanUp()))
 
 
 def cleaned_up(job: Job, fact: CleanedUp, now: float) -> Decision:

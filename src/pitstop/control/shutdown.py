@@ -19,13 +19,13 @@ def end_runs(
     launcher: Launcher,
     wake: Wake,
     seconds: float,
-    told: Callable[[Sequence[Job]], None] = lambda left: None,
+    report: Callable[[Sequence[Job]], None] = lambda running: None,
 ) -> None:
     """Let every run end at its next epoch boundary. At once, end runs that are only starting; after ``seconds``, end all others.
 
     Call it when the control loop has ended. The stopped runs leave their facts in the store: the next control
-    plane finds each job stopped without a wish to end it, and starts it again. ``told`` gets the jobs whose runs have not ended,
-    whenever these have become fewer.
+    plane finds each job stopped without a wish to end it, and starts it again. ``report`` gets the jobs whose runs have not
+    ended, whenever these have become fewer.
     """
     jobs = [job for job in registry.jobs(include_ended=False) if job.state in RUNNING_STATES]
     for job in jobs:
@@ -34,14 +34,14 @@ def end_runs(
                 registry.add_command(job.id, job.token, action.order)
                 wake.wake(job.id)
     deadline = time.monotonic() + seconds
-    left = jobs
-    told(left)
-    while left and time.monotonic() < deadline:
-        still = [job for job in left if not _is_over(registry, launcher, job)]
-        if len(still) < len(left):
-            told(still)
-        left = still
-        if left:
+    running = jobs
+    report(running)
+    while running and time.monotonic() < deadline:
+        still = [job for job in running if not _is_over(registry, launcher, job)]
+        if len(still) < len(running):
+            report(still)
+        running = still
+        if running:
             time.sleep(LOOK_SECONDS)
     for job in jobs:
         handle = registry.handle_of(job.id, job.token)

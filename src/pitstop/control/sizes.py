@@ -13,5 +13,5 @@ from pitstop.plan.sizes import state_sizes
 def last_sizes(registry: Registry, job: Job) -> dict[str, dict[str, Any]]:
     """Stage -> {operators, rows, bytes} of the state that the job has by now, or keeps; empty if no run has told it."""
     version = job.saved
-    told = registry.progress(job.id).stages
-    return state_sizes(Plan.from_dict(version.plan), told) if version.plan and told else {}
+    stages = registry.progress(job.id).stages
+    return state_sizes(Plan.from_dict(version.plan), stages) if version.plan and stages else {}

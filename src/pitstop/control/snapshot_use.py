@@ -43,13 +43,13 @@ def goes_back_to(snapshot: str, job: Job, registry: Registry) -> bool:
 def _versions(job: Job) -> list[tuple[Version, str | None]]:
     """Return the versions that the job runs, or may go on or back to, each with the snapshot that it starts from."""
     now, phase = job.version.config.initial_snapshot, job.update.phase if job.update is not None else None
-    found = [(job.version, now)]
+    versions = [(job.version, now)]
     if isinstance(phase, Asked):
-        found.append((phase.target, phase.target.config.initial_snapshot))
+        versions.append((phase.target, phase.target.config.initial_snapshot))
     elif isinstance(phase, Starting | Watched):
-        taken = (job.update.snapshot if job.update is not None else None) or now
-        found.append((phase.previous, phase.previous.config.initial_snapshot if _keeps_state(phase.previous) else taken))
-    return found
+        snapshot = (job.update.snapshot if job.update is not None else None) or now
+        versions.append((phase.previous, phase.previous.config.initial_snapshot if _keeps_state(phase.previous) else snapshot))
+    return versions
 
 
 def _has_begun(version: Version, job: Job, data: DataFolder, files: Files) -> bool:

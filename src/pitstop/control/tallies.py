@@ -44,7 +44,7 @@ def restart_cause(before: Job, event: Event) -> RestartCause:
     if before.termination.mode is Mode.UPDATE:
         rescales = before.update is not None and before.update.rescales
         return RestartCause.RESCALE if rescales else RestartCause.UPDATE
-    # What the control plane asks for itself makes the run move its state.
+    # The control plane's own update makes the run move its state.
     return RestartCause.REQUESTED if before.termination.because is None else RestartCause.RESCALE
 
 

@@ -45,8 +45,8 @@ def tried(registry: Registry, job: Job, request: Request) -> Trial:
         decision = decide(job, operation, now=0.0)
     except AssertionError as defect:
         return Trial(undecidable(operation, defect), nothing_to_do=False)
-    if decision.job.active and not job.active and (taken := _others_of_its_name(registry, job)):
-        return Trial(name_taken(job, taken), nothing_to_do=False)
+    if decision.job.active and not job.active and (others := _others_of_its_name(registry, job)):
+        return Trial(name_taken(job, others), nothing_to_do=False)
     answer = next((act for act in decision.actions if isinstance(act, Finish) and act.operation == _TRIED), None)
     if answer is not None and answer.error is not None:
         return Trial(answer.error.error(), nothing_to_do=False)

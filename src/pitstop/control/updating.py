@@ -126,11 +126,11 @@ def new_version_is_up(job: Job, fact: Running, now: float) -> tuple[Job, tuple[A
             *_drop_previous(update),
             DropSnapshot(snapshot),
         )
-    done = answered(update.operation, result=Updated(job.version.number, snapshot, round(gap, 3), update.report))
+    answer = answered(update.operation, result=Updated(job.version.number, snapshot, round(gap, 3), update.report))
     if update.watch_seconds:
         watched = dataclasses.replace(update, phase=Watched(update.phase.previous, now))
-        return dataclasses.replace(job, update=watched), (done,)
-    return dataclasses.replace(job, update=None), (done, *_drop_previous(update))
+        return dataclasses.replace(job, update=watched), (answer,)
+    return dataclasses.replace(job, update=None), (answer, *_drop_previous(update))
 
 
 def _rescaled(job: Job, before: Version) -> Job:
@@ -155,8 +155,8 @@ def _moves_state(update: Update, new: Version, before: Version) -> bool:
 
 def _stays_in_memory(job: Job, reason: str, now: float) -> Job:
     """Let the job go on without a move of its state. Nobody waits for an answer, so the job itself tells of it."""
-    told = f"The state of job '{job.display_name}' could not be moved to disk, so it goes on as it was: {reason}"
-    return dataclasses.replace(_one_more_move_failed(job, now), update_failure=told)
+    message = f"The state of job '{job.display_name}' could not be moved to disk, so it goes on as it was: {reason}"
+    return dataclasses.replace(_one_more_move_failed(job, now), update_failure=message)
 
 
 def _one_more_move_failed(job: Job, now: float) -> Job:
@@ -187,10 +187,10 @@ def rolled_back(job: Job, reason: str, now: float) -> Decision | None:
 
 def roll_back(job: Job, operation: Operation, now: float) -> Decision:
     """Call off the update, or go back from the new version, on a user's request."""
-    done = answered(operation.id)
+    answer = answered(operation.id)
     if job.preparation is not None:
         called_off = answered(job.preparation, ConflictError(f"The update of job '{job.display_name}' was called off."))
-        return Decision(dataclasses.replace(job, preparation=None), (called_off, done))
+        return Decision(dataclasses.replace(job, preparation=None), (called_off, answer))
     phase = job.update.phase if job.update is not None else None
     if not isinstance(phase, Starting | Watched):
         return refuse(job, operation, f"Cannot {operation.verb.name} job '{job.display_name}': it has no update to go back from.")
@@ -198,8 +198,8 @@ def roll_back(job: Job, operation: Operation, now: float) -> Decision:
     back = _go_back(job, phase, what, now)
     if job.state is JobState.SUSPENDED:
         stays = dataclasses.replace(back.job, state=JobState.SUSPENDED, suspension_cause=job.suspension_cause, interruption=None)
-        return Decision(stays, (*back.actions, done))
-    return Decision(back.job, (*back.actions, done))
+        return Decision(stays, (*back.actions, answer))
+    return Decision(back.job, (*back.actions, answer))
 
 
 def _go_back(job: Job, phase: Starting | Watched, what: str, now: float) -> Decision:
@@ -219,11 +219,11 @@ def _go_back(job: Job, phase: Starting | Watched, what: str, now: float) -> Deci
     )
     if _moves_state(job.update, job.version, phase.previous):
         back = _one_more_move_failed(back, now)
-    told: list[Action] = []
+    answers: list[Action] = []
     # An update of a suspended job was answered when its new version was in place.
     if isinstance(phase, Starting):
-        told.append(answered(job.update.operation, VersionError(message, trace=job.failure_details)))
-    return Decision(back, (*told, FailExports(), KillRun(job.token), *actions))
+        answers.append(answered(job.update.operation, VersionError(message, trace=job.failure_details)))
+    return Decision(back, (*answers, FailExports(), KillRun(job.token), *actions))
 
 
 def without_new_version(job: Job, phase: Starting | Watched) -> tuple[Version, tuple[Action, ...]]:
@@ -242,11 +242,11 @@ def withdrawn(job: Job, fact: Withdrawn, now: float) -> Decision:
     """Let the old version go on: files and maps are again as it had left them."""
     if job.withdrawal != fact.operation:
         return Decision(job)
-    told = job.update_failure
-    if told is not None and (fact.files or fact.entries):
-        gone = f"{counted(fact.files, 'file')} and {counted(fact.entries, 'entry', 'entries')} of maps"
-        told = f"{told.rstrip('.')}. Withdrawn of what it had written: {gone}."
-    return Decision(dataclasses.replace(job, withdrawal=None, update_failure=told))
+    message = job.update_failure
+    if message is not None and (fact.files or fact.entries):
+        counts = f"{counted(fact.files, 'file')} and {counted(fact.entries, 'entry', 'entries')} of maps"
+        message = f"{message.rstrip('.')}. Withdrawn of what it had written: {counts}."
+    return Decision(dataclasses.replace(job, withdrawal=None, update_failure=message))
 
 
 def under_way(job: Job) -> bool:
