@@ -30,13 +30,13 @@ def store_artifact(data: DataFolder, name: str, content: bytes | None) -> Path:
     if not file_name.isprintable() or len(file_name.encode()) > LONGEST_NAME or file_name.startswith("."):
         rule = f"use letters, digits and signs, {LONGEST_NAME} bytes at most, with no dot in front"
         raise ArtifactError(f"{file_name[:40]!r} cannot name an artifact: {rule}.")
-    found = content if content is not None else _read(name)
-    target = data.artifact(hashlib.sha256(found).hexdigest(), file_name)
+    code = content if content is not None else _read(name)
+    target = data.artifact(hashlib.sha256(code).hexdigest(), file_name)
     folder = target.parent
     folder.mkdir(parents=True, exist_ok=True)
     if not target.exists():
         temporary = folder / f".{secrets.token_hex(4)}.tmp"
-        temporary.write_bytes(found)
+        temporary.write_bytes(code)
         temporary.rename(target)
     os.utime(folder)  # young artifacts are kept even if no job names them yet
     return target
@@ -55,14 +55,14 @@ def _read(location: str) -> bytes:
     try:
         # fsspec would need a second HTTP client for this.
         from_web = location.startswith(("http://", "https://"))
-        found = download(location, MOST_BYTES, DOWNLOAD_SECONDS) if from_web else _open(location)
+        content = download(location, MOST_BYTES, DOWNLOAD_SECONDS) if from_web else _open(location)
     except FileNotFoundError:
         raise ArtifactError(f"File {location} could not be found.") from None
     except Exception as error:
         raise ArtifactError(f"File {location} cannot be read: {error}.") from error
-    if len(found) > MOST_BYTES:
+    if len(content) > MOST_BYTES:
         raise TooLargeError(f"File {location} is larger than {MOST_BYTES >> 20} MiB: an artifact holds code, no data.")
-    return found
+    return content
 
 
 def _open(location: str) -> bytes:

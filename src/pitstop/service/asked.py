@@ -67,13 +67,13 @@ def not_in_time(name_or_id: str, status: DisplayStatus, states: Collection[JobSt
     return WaitTimeoutError(f"Job '{name_or_id}' is {status}, not {' or '.join(states)}, after {seconds:.0f} seconds.")
 
 
-def wait(asked: Asked[T], changes: Changes) -> T:
+def wait(pending: Asked[T], changes: Changes) -> T:
     """Return the answer. Block this thread until there is one, or the time is up."""
     while True:
-        seen = changes.seen
-        found = asked.look()
-        if found is not None:
-            return found
-        if asked.left <= 0:
-            return asked.late()
-        changes.wait(seen, min(LOOK_SECONDS, asked.left))
+        number = changes.seen
+        answer = pending.look()
+        if answer is not None:
+            return answer
+        if pending.left <= 0:
+            return pending.late()
+        changes.wait(number, min(LOOK_SECONDS, pending.left))

@@ -20,9 +20,9 @@ class Changes:
         self._closed = False
         self._listeners: list[Callable[[], None]] = []
 
-    def listen(self, told: Callable[[], None]) -> None:
-        """Call ``told`` at each change, and when this is closed. It must return at once."""
-        self._listeners.append(told)
+    def listen(self, callback: Callable[[], None]) -> None:
+        """Call ``callback`` at each change, and when this is closed. It must return at once."""
+        self._listeners.append(callback)
 
     @property
     def closed(self) -> bool:
@@ -48,16 +48,16 @@ class Changes:
             self._condition.notify_all()
         self._tell()
 
-    def wait(self, seen: int, seconds: float) -> None:
-        """Wait until there is a change after ``seen``, at most so many seconds."""
+    def wait(self, number: int, seconds: float) -> None:
+        """Wait until there is a change after that ``number``, at most so many seconds."""
         with self._condition:
-            self._condition.wait_for(lambda: self._number != seen or self._closed, seconds)
+            self._condition.wait_for(lambda: self._number != number or self._closed, seconds)
             if self._closed:
                 raise ended()
 
     def _tell(self) -> None:
-        for told in list(self._listeners):
-            told()
+        for callback in list(self._listeners):
+            callback()
 
 
 def ended() -> UnreachableError:

@@ -32,7 +32,7 @@ class Installer(Protocol):
         """The facts that decide which packages meet a requirement: Python, machine, indexes."""
         ...
 
-    def install(self, wanted: Sequence[Needed], target: Path, scratch: Path) -> None:
+    def install(self, requirements: Sequence[Needed], target: Path, scratch: Path) -> None:
         """Install packages, and the packages that they need, into the new folder ``target``, within a bounded time.
 
         ArtifactError, with a sentence, if that fails. ``scratch`` is a folder for temporary files.
@@ -51,8 +51,8 @@ class NothingInstalled:
     def identity(self) -> Sequence[str]:
         return ()
 
-    def install(self, wanted: Sequence[Needed], target: Path, scratch: Path) -> None:
-        names = ", ".join(one.text for one in wanted)
+    def install(self, requirements: Sequence[Needed], target: Path, scratch: Path) -> None:
+        names = ", ".join(one.text for one in requirements)
         raise ArtifactError(f"This server installs none, and {names} is asked for: put what the job needs into its archive.")
 
 
@@ -66,10 +66,10 @@ class Dependencies:
 
     def folder_for(self, artifact: Path, added: Sequence[str] = ()) -> Path | None:
         """Return the folder; None if nothing is needed. ArtifactError if a requirement is wrong or cannot be installed."""
-        wanted = needed(artifact, added, self._installer.present)
-        if not wanted:
+        requirements = needed(artifact, added, self._installer.present)
+        if not requirements:
             return None
-        digest = self._digest(wanted)
+        digest = self._digest(requirements)
         folder = self._data.dependencies_of(digest)
         while not _is_there(folder):
             with self._lock:
@@ -81,29 +81,29 @@ class Dependencies:
                 made_by_other.result()
                 continue
             try:
-                self._make(folder, wanted, artifact)
+                self._make(folder, requirements, artifact)
             except BaseException as error:
-                self._done(digest)
+                self._end_making(digest)
                 making.set_exception(error)
                 raise
-            self._done(digest)
+            self._end_making(digest)
             making.set_result(None)
         return folder
 
-    def _done(self, digest: str) -> None:
+    def _end_making(self, digest: str) -> None:
         with self._lock:
             del self._making[digest]
 
-    def _make(self, folder: Path, wanted: Sequence[Needed], artifact: Path) -> None:
+    def _make(self, folder: Path, requirements: Sequence[Needed], artifact: Path) -> None:
         """Make a folder that appears whole or not at all. Another server of the same data folder may be quicker."""
         scratch = folder.with_name(f".{folder.name[:16]}.{secrets.token_hex(4)}")
         try:
             scratch.mkdir(parents=True)
-            made = scratch / "made"
-            self._installer.install(wanted, made, scratch)
-            _close_to_others(made)
+            new_folder = scratch / "made"
+            self._installer.install(requirements, new_folder, scratch)
+            _close_to_others(new_folder)
             try:
-                made.rename(folder)
+                new_folder.rename(folder)
             except OSError:
                 if not folder.exists():
                     raise
@@ -114,9 +114,9 @@ class Dependencies:
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
 
-    def _digest(self, wanted: Sequence[Needed]) -> str:
-        told = [[one.line for one in wanted], list(self._installer.identity), sorted(self._installer.present.items())]
-        return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+    def _digest(self, requirements: Sequence[Needed]) -> str:
+        inputs = [[one.line for one in requirements], list(self._installer.identity), sorted(self._installer.present.items())]
+        return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
 
 def _is_there(folder: Path) -> bool:

@@ -10,7 +10,7 @@ import structlog
 from pitstop.control.ports import Waiter
 
 PAUSE_SECONDS = 0.05
-"""The time within which all reports are told once."""
+"""The time within which all reports cause one call."""
 LOOK_SECONDS = 1.0
 """The longest that the ear's thread goes on after it is closed."""
 
@@ -18,13 +18,13 @@ log = structlog.get_logger("pitstop.events")
 
 
 class Ear:
-    """Calls ``told`` in a separate thread after each report, from :meth:`open` to :meth:`close`.
+    """Calls ``callback`` in a separate thread after each report, from :meth:`open` to :meth:`close`.
 
     Without it only time is lost: readers that follow changes also look now and then.
     """
 
-    def __init__(self, waiter: Callable[[], Waiter], told: Callable[[], None]) -> None:
-        self._waiter, self._told = waiter, told
+    def __init__(self, waiter: Callable[[], Waiter], callback: Callable[[], None]) -> None:
+        self._waiter, self._callback = waiter, callback
         self._closed: threading.Event | None = None
 
     def open(self) -> None:
@@ -48,7 +48,7 @@ class Ear:
         try:
             while not closed.is_set():
                 if waiter.wait(LOOK_SECONDS):
-                    self._told()
+                    self._callback()
                     closed.wait(PAUSE_SECONDS)
         finally:
             waiter.close()

@@ -63,29 +63,29 @@ class Feed:
 
     def __init__(self, most: int = MOST_KEPT) -> None:
         self._events: deque[FeedEvent] = deque(maxlen=most)
-        self._seen: dict[Key, Any] | None = None
+        self._values: dict[Key, Any] | None = None
         self.newest = 0
         """The number of the last event; 0 before the first event."""
 
     def look(self, world: Mapping[Key, Any]) -> int:
         """Take over the present values, and return the number of new events. The first look makes none."""
-        before, self._seen = self._seen, dict(world)
+        before, self._values = self._values, dict(world)
         if before is None:
             return 0
         changed = [key for key, value in world.items() if key not in before or _differs(before[key], value)]
-        gone = [key for key in before if key not in world]
-        for kind, key in (*changed, *gone):
+        missing_keys = [key for key in before if key not in world]
+        for kind, key in (*changed, *missing_keys):
             self.newest += 1
             self._events.append(FeedEvent(self.newest, kind, key, world.get((kind, key))))
-        return len(changed) + len(gone)
+        return len(changed) + len(missing_keys)
 
     def after(self, number: int, most: int = MOST_KEPT) -> list[FeedEvent] | None:
         """Return the first events after a number; None if some of them are no longer kept, or the number is yet to come."""
-        kept, missed = len(self._events), self.newest - number
-        if not 0 <= missed <= kept:
+        count, missed = len(self._events), self.newest - number
+        if not 0 <= missed <= count:
             return None
         # Counted from the newest event: readers that follow are near it, and there are many.
-        return [self._events[place] for place in range(kept - missed, min(kept, kept - missed + most))]
+        return [self._events[place] for place in range(count - missed, min(count, count - missed + most))]
 
 
 @cache

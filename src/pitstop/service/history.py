@@ -71,18 +71,18 @@ def _of_stage(samples: list[Sample], name: str, times: list[float]) -> dict[str,
     nothing = [None] * len(STAGE_FIGURES)
     rows = [sample.stages.get(name, nothing) for sample in samples]
     columns: dict[str, Column] = {figure: [row[place] for row in rows] for place, figure in enumerate(STAGE_FIGURES)}
-    found = {figure: column for figure, column in columns.items() if any(value is not None for value in column)}
-    rates = {f"{figure}_per_second": _rates(found[figure], times) for figure in ("rows_in", "rows_out") if figure in found}
-    return found | rates
+    figures = {figure: column for figure, column in columns.items() if any(value is not None for value in column)}
+    rates = {f"{figure}_per_second": _rates(figures[figure], times) for figure in ("rows_in", "rows_out") if figure in figures}
+    return figures | rates
 
 
 def _totals(stages: Iterable[dict[str, Column]], length: int) -> dict[str, Column]:
     """Return the sums over all stages."""
-    found: dict[str, Column] = {}
+    totals: dict[str, Column] = {}
     for figure in ("late_rows", "state_rows", "state_bytes"):
         columns = [stage[figure] for stage in stages if figure in stage]
-        found[figure] = [sum(column[place] or 0 for column in columns) for place in range(length)]
-    return found
+        totals[figure] = [sum(column[place] or 0 for column in columns) for place in range(length)]
+    return totals
 
 
 def _rates(totals: Column, times: list[float]) -> Column:

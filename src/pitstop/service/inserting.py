@@ -18,8 +18,8 @@ from pitstop.sql.types import quoted
 
 def insert_rows(insert: Insert, service: Service, catalog: Catalog, queries: Queries) -> None:
     """Write all rows, or none. An INSERT is refused if a key exists, or comes twice. UsageError for a stream."""
-    known = catalog.all()
-    mapping = known.get(insert.mapping)
+    things = catalog.all()
+    mapping = things.get(insert.mapping)
     if not isinstance(mapping, Mapping):
         raise NotFoundError(insert.place.prefix + f"Mapping does not exist: {insert.mapping}")
     connector, prefix = connector_of(mapping), insert.place.prefix
@@ -27,7 +27,7 @@ def insert_rows(insert: Insert, service: Service, catalog: Catalog, queries: Que
         raise UsageError(prefix + f"{insert.writing} INTO clause is not supported for {connector.name}")
     if insert.writing is Writing.SINK and connector.writing is not Writing.SINK:
         raise UsageError(prefix + f"SINK INTO clause is not supported for {connector.name}")
-    if streams(insert.query, known):
+    if streams(insert.query, things):
         raise UsageError(prefix + "You must use CREATE JOB statement for a streaming DML query")
     if connector is not IMAP:
         raise UsageError(prefix + f"Only maps are written at once: a mapping of TYPE {connector.name} is written by CREATE JOB")
@@ -54,10 +54,10 @@ def _entries(insert: Insert, mapping: Mapping) -> Query:
     """Return the query of keys and values, as the JSON that a job would write. Its errors keep their place in the text."""
     types = {column.name: column.type for column in mapping.columns}
     targets = targets_of(insert, types)
-    given = {target: f"CAST(c{number} AS {types[target]})" for number, target in enumerate(targets)}
+    casts = {target: f"CAST(c{number} AS {types[target]})" for number, target in enumerate(targets)}
     single = is_single(mapping)
     fields = ", ".join(
-        f"{given.get(column.name, f'CAST(NULL AS {column.type})')} AS {'v' if single else quoted(column.outside)}"
+        f"{casts.get(column.name, f'CAST(NULL AS {column.type})')} AS {'v' if single else quoted(column.outside)}"
         for column in mapping.columns
         if column.name != KEY
     )
@@ -66,5 +66,5 @@ def _entries(insert: Insert, mapping: Mapping) -> Query:
     # The user's text on a separate line, indented by as many blanks as before.
     place = insert.query.place
     before = " " * (place.column - 1)
-    text = f"SELECT CAST({given[KEY]} AS STRING), {value} FROM (\n{before}{insert.query.text}\n) AS given ({names})"
+    text = f"SELECT CAST({casts[KEY]} AS STRING), {value} FROM (\n{before}{insert.query.text}\n) AS given ({names})"
     return Query(text, Place(place.line - 1, 1, place.line - 1, 1))

@@ -143,51 +143,51 @@ def graph_of(job: Job, version: Version) -> JobGraph:
     return JobGraph(version.number, [_node(stage) for stage in stages], edges)
 
 
-def versions_of(job: Job, kept: list[KeptVersion]) -> list[KeptVersion]:
+def versions_of(job: Job, records: list[KeptVersion]) -> list[KeptVersion]:
     """Return all known versions of a job, the newest first."""
-    if any(found.version.number == job.version.number for found in kept):
-        return kept
+    if any(each.version.number == job.version.number for each in records):
+        return records
     # The present version began under a release that kept no versions.
-    found = KeptVersion(job.version, job.start_time or job.submission_time)
-    return sorted([found, *kept], key=lambda kept: -kept.version.number)
+    present = KeptVersion(job.version, job.start_time or job.submission_time)
+    return sorted([present, *records], key=lambda each: -each.version.number)
 
 
-def version_of(job: Job, kept: list[KeptVersion], number: int) -> Version:
+def version_of(job: Job, records: list[KeptVersion], number: int) -> Version:
     """Return the version of that number. NotFoundError if there is none, or it is no longer kept."""
-    for found in versions_of(job, kept):
-        if found.version.number == number:
-            return found.version
+    for record in versions_of(job, records):
+        if record.version.number == number:
+            return record.version
     raise NotFoundError(f"Job '{job.display_name}' has no version {number}: see 'pitstop versions {job.display_name}'.")
 
 
-def shown(job: Job, kept: KeptVersion) -> JobVersion:
+def shown(job: Job, record: KeptVersion) -> JobVersion:
     """Return a version in the form that doors show."""
-    version, source = kept.version, kept.version.source
+    version, source = record.version, record.version.source
     current, name = version.number == job.version.number, PurePath(source.artifact).name
-    return JobVersion(version.number, kept.since, current, name, source.entry, list(source.args), version.options)
+    return JobVersion(version.number, record.since, current, name, source.entry, list(source.args), version.options)
 
 
 def options_of(job: Job) -> list[OptionInForce]:
     """Return all options of a job."""
-    usual, in_force, asked = JobConfig().to_dict(), job.version.config.to_dict(), job.version.options
-    found = []
+    usual, in_force, own_options = JobConfig().to_dict(), job.version.config.to_dict(), job.version.options
+    options = []
     for option in OPTIONS:
         value = in_force[option.field]
-        if any(asked.get(name) is not None for name in option.readers):
+        if any(own_options.get(name) is not None for name in option.readers):
             origin = Origin.ASKED
         else:
             origin = Origin.DEFAULT if value == usual[option.field] else Origin.CODE
-        found.append(OptionInForce(option.name, value, origin, option.meaning))
-    return found
+        options.append(OptionInForce(option.name, value, origin, option.meaning))
+    return options
 
 
 def verbs_of(registry: Registry, job: Job) -> list[JobVerb]:
     """Return the verbs that a user can ask of a job, each with the outcome that it would have now."""
-    found = []
+    verbs = []
     for request in requests_of(job):
         trial = tried(registry, job, request)
-        found.append(JobVerb(request.verb, trial.refusal.message if trial.refusal else None, trial.nothing_to_do))
-    return found
+        verbs.append(JobVerb(request.verb, trial.refusal.message if trial.refusal else None, trial.nothing_to_do))
+    return verbs
 
 
 def _node(stage: PlanStage) -> GraphNode:

@@ -52,14 +52,14 @@ Place = tuple[str, str]
 """The folder of a content, and a name in it. It does not depend on the place of the data folder."""
 
 
-def artifacts_of(data: DataFolder, jobs: Iterable[Job], kept: Iterable[tuple[str, int, str]]) -> list[Artifact]:
-    """Return all artifacts, by name. ``kept`` has job, number and artifact of the versions of all jobs."""
-    used = _used(jobs, kept)
-    found = [
+def artifacts_of(data: DataFolder, jobs: Iterable[Job], version_artifacts: Iterable[tuple[str, int, str]]) -> list[Artifact]:
+    """Return all artifacts, by name. ``version_artifacts``: (job, number, artifact) of all versions."""
+    used = _used(jobs, version_artifacts)
+    artifacts = [
         Artifact(file.name, file.parent.name, facts.st_size, facts.st_mtime, str(file), used.get(_place(file), []))
         for file, facts in _files(data)
     ]
-    return sorted(found, key=lambda artifact: (artifact.name, artifact.sha256))
+    return sorted(artifacts, key=lambda artifact: (artifact.name, artifact.sha256))
 
 
 def _files(data: DataFolder) -> Iterator[tuple[Path, stat_result]]:
@@ -70,14 +70,14 @@ def _files(data: DataFolder) -> Iterator[tuple[Path, stat_result]]:
                 yield file, file.stat()
 
 
-def _used(jobs: Iterable[Job], kept: Iterable[tuple[str, int, str]]) -> dict[Place, list[ArtifactUse]]:
+def _used(jobs: Iterable[Job], version_artifacts: Iterable[tuple[str, int, str]]) -> dict[Place, list[ArtifactUse]]:
     versions: dict[str, dict[int, str]] = defaultdict(dict)
-    for job_id, number, artifact in kept:
+    for job_id, number, artifact in version_artifacts:
         versions[job_id][number] = artifact
     used: dict[Place, list[ArtifactUse]] = defaultdict(list)
     for job in jobs:
         present = job.version
-        # The present version is missing from ``kept`` if it began under a release that kept no versions.
+        # The present version is missing from ``version_artifacts`` if it began under a release that kept no versions.
         for number, artifact in sorted((versions[job.id] | {present.number: present.source.artifact}).items(), reverse=True):
             use = ArtifactUse(job.id, job.name, number, number == present.number)
             used[_place(PurePath(artifact))].append(use)

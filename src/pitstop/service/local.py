@@ -123,18 +123,18 @@ class LocalService(Reads, MapVerbs, LogLevels):
     def submit(self, request: SubmitRequest) -> JobStatus:
         name = check_name("job", request.name or usual_name(request.artifact_name, request.artifact_bytes))
         identity = check_job_id(request.id) if request.id is not None else self._new_id()
-        known = self._registry.get_job(identity)
-        if known is not None:
-            return self._submitted(known, name)
-        given = {key: value for key, value in request.options.items() if value is not None}
-        named, other = request.initial_snapshot, given.get("initial_snapshot")
+        earlier = self._registry.get_job(identity)
+        if earlier is not None:
+            return self._submitted(earlier, name)
+        values = {key: value for key, value in request.options.items() if value is not None}
+        named, other = request.initial_snapshot, values.get("initial_snapshot")
         if named is not None and other not in (None, named):
             raise UsageError(f"The job is to start from snapshot '{named}', and by its options from '{other}': name one of them.")
-        options = given | ({"initial_snapshot": named} if named is not None else {})
+        options = values | ({"initial_snapshot": named} if named is not None else {})
         config = JobConfig.from_options(options)
         if config.initial_snapshot is not None:
             self._snapshot_record(config.initial_snapshot)
-        version = Version(1, self._kept(request, config), options, config)
+        version = Version(1, self._source(request, config), options, config)
         # Its protection may be set in its code, which is not loaded yet.
         quorum = quorum_of(self._cluster.info().size)
         job = Job(identity, name, self._now(), version, JobState.NOT_RUNNING, quorum=quorum)
@@ -161,12 +161,12 @@ class LocalService(Reads, MapVerbs, LogLevels):
         return self.job(job.id)
 
     def check(self, request: SubmitRequest, job: str | None = None, snapshot: str | None = None) -> CheckResult:
-        found = self._find(job) if job is not None and snapshot is None else None
+        present = self._find(job) if job is not None and snapshot is None else None
         record = self._snapshot_record(snapshot) if snapshot is not None else None
         options = {key: value for key, value in request.options.items() if value is not None}
-        request = updates.with_args_of(found, request) if found is not None else request
-        source = self._kept(request, JobConfig.from_options(options))
-        checked = self._judge.check(source, options, found, record)
+        request = updates.with_args_of(present, request) if present is not None else request
+        source = self._source(request, JobConfig.from_options(options))
+        checked = self._judge.check(source, options, present, record)
         text = checked.report.text() if checked.report else _fresh(checked.plan)
         text = "\n".join([text, *Plan.from_dict(checked.plan).concerns])
         return CheckResult(checked.plan, checked.report, text)
@@ -202,14 +202,14 @@ class LocalService(Reads, MapVerbs, LogLevels):
     ) -> Asked[UpdateResult]:
         job = self._find(name_or_id)
         updates.refuse_unless_updatable(self._registry, job)
-        wanted = version_of(job, self._registry.versions(job.id), version)
-        if wanted.number == job.version.number:
+        target = version_of(job, self._registry.versions(job.id), version)
+        if target.number == job.version.number:
             raise ConflictError(f"Version {version} is what job '{job.display_name}' has now.")
-        request = updates.request_of(wanted, options or {})
-        own = own_snapshot(self._registry, job, wanted) if start is StateAtStart.SNAPSHOT else None
+        request = updates.request_of(target, options or {})
+        own = own_snapshot(self._registry, job, target) if start is StateAtStart.SNAPSHOT else None
         if start is StateAtStart.SNAPSHOT and own is None:
             raise NotFoundError(f"There is no snapshot of version {version} of job '{job.display_name}' any more.")
-        back = GoingBack(wanted.number, start, write_again)
+        back = GoingBack(target.number, start, write_again)
         return self._ask_update(
             job, request, updates.checked_options(request), watch_seconds, back, own.name if own is not None else None
         )
@@ -223,26 +223,26 @@ class LocalService(Reads, MapVerbs, LogLevels):
         back: GoingBack | None = None,
         start_from: str | None = None,
     ) -> Asked[UpdateResult]:
-        source = self._kept(request, JobConfig.from_options(options))
-        wanted = updates.update_request(job, source, options, request, watch_seconds, back, start_from)
-        if wanted.snapshot == start_from:
+        source = self._source(request, JobConfig.from_options(options))
+        update = updates.update_request(job, source, options, request, watch_seconds, back, start_from)
+        if update.snapshot == start_from:
             raise ConflictError(f"Snapshot '{start_from}' would be replaced by the one that the update takes.")
         with self._registry.transaction():
-            self._refuse_if_exporting(wanted.snapshot, but=job)
-            operation = self._registry.add_operation(job.id, wanted)
-        asked = self._asked(job, operation, UPDATE_SECONDS + watch_seconds)
+            self._refuse_if_exporting(update.snapshot, but=job)
+            operation = self._registry.add_operation(job.id, update)
+        pending = self._pending(job, operation, UPDATE_SECONDS + watch_seconds)
         watched = updates.Watch(self._registry, job.id, watch_seconds)
 
         def look() -> UpdateResult | None:
-            answer = asked.look()
-            done = answer.result if answer is not None else None
-            if not isinstance(done, Updated) or done.report is None:
+            answer = pending.look()
+            outcome = answer.result if answer is not None else None
+            if not isinstance(outcome, Updated) or outcome.report is None:
                 return None
-            if watch_seconds and done.gap_seconds is not None and not watched.is_over(done.version):
+            if watch_seconds and outcome.gap_seconds is not None and not watched.is_over(outcome.version):
                 return None
-            return UpdateResult(done.version, done.snapshot, done.gap_seconds, done.report, done.report.text())
+            return UpdateResult(outcome.version, outcome.snapshot, outcome.gap_seconds, outcome.report, outcome.report.text())
 
-        return Asked(asked.sign, look, _not_done(job, operation, asked.seconds), asked.seconds)
+        return Asked(pending.sign, look, _not_done(job, operation, pending.seconds), pending.seconds)
 
     def suspend(self, name_or_id: str) -> None:
         self._carry_out(name_or_id, Suspend())
@@ -273,9 +273,9 @@ class LocalService(Reads, MapVerbs, LogLevels):
         self._carry_out(name_or_id, Discard())
 
     def export_snapshot(self, name_or_id: str, snapshot: str, cancel: bool = False) -> SnapshotRecord:
-        done = wait(self.ask_export(name_or_id, snapshot, cancel), self.changes).result
-        assert isinstance(done, SnapshotRecord)
-        return done
+        record = wait(self.ask_export(name_or_id, snapshot, cancel), self.changes).result
+        assert isinstance(record, SnapshotRecord)
+        return record
 
     def ask_export(self, name_or_id: str, snapshot: str, cancel: bool = False) -> Asked[Operation]:
         check_name("snapshot", snapshot)
@@ -283,11 +283,11 @@ class LocalService(Reads, MapVerbs, LogLevels):
         with self._registry.transaction():
             self._refuse_if_exporting(snapshot, but=job)
             operation = self._registry.add_operation(job.id, CancelAndExport(snapshot) if cancel else Export(snapshot))
-        return self._asked(job, operation)
+        return self._pending(job, operation)
 
     def ask(self, name_or_id: str, request: Request) -> Asked[Operation]:
         job = self._find(name_or_id)
-        return self._asked(job, self._registry.add_operation(job.id, request))
+        return self._pending(job, self._registry.add_operation(job.id, request))
 
     # snapshots
 
@@ -310,7 +310,7 @@ class LocalService(Reads, MapVerbs, LogLevels):
         record, target = self._snapshot_record(snapshot), check_name("snapshot", name or snapshot)
         self._refuse_if_exporting(target)
 
-        def made(new: SnapshotRecord) -> None:
+        def register(new: SnapshotRecord) -> None:
             try:
                 with self._registry.transaction():
                     self._refuse_if_exporting(target)
@@ -322,7 +322,7 @@ class LocalService(Reads, MapVerbs, LogLevels):
                 shutil.rmtree(new.path, ignore_errors=True)
                 raise
 
-        return self._states.put(record.path, stage, content, target, made)
+        return self._states.put(record.path, stage, content, target, register)
 
     def server_info(self) -> ClusterInfo:
         return self._cluster.info()
@@ -354,7 +354,7 @@ class LocalService(Reads, MapVerbs, LogLevels):
 
     # inside
 
-    def _kept(self, request: SubmitRequest, config: JobConfig) -> JobSource:
+    def _source(self, request: SubmitRequest, config: JobConfig) -> JobSource:
         """Store the file of a request and the packages that it needs, and return the source to run. Packages may take minutes."""
         artifact = store_artifact(self._data, request.artifact_name, request.artifact_bytes)
         folder = self._dependencies.folder_for(artifact, config.requirements)
@@ -363,17 +363,17 @@ class LocalService(Reads, MapVerbs, LogLevels):
     def _carry_out(self, name_or_id: str, request: Request) -> None:
         wait(self.ask(name_or_id, request), self.changes)
 
-    def _asked(self, job: Job, operation: Operation, seconds: float = OPERATION_SECONDS) -> Asked[Operation]:
+    def _pending(self, job: Job, operation: Operation, seconds: float = OPERATION_SECONDS) -> Asked[Operation]:
         """Return the pending end of an operation that is written. Its error is raised."""
         self._wake.wake(CONTROL)
 
         def look() -> Operation | None:
-            found = self._registry.get_operation(operation.id)
-            if found is None:
+            current = self._registry.get_operation(operation.id)
+            if current is None:
                 raise NotFoundError(f"Job '{job.display_name}' was forgotten before {operation.verb.value} was answered.")
-            if found.state is OperationState.FAILED:
-                raise found.error.error() if found.error is not None else EngineError(f"{operation.verb.value} failed.")
-            return found if found.state is OperationState.DONE else None
+            if current.state is OperationState.FAILED:
+                raise current.error.error() if current.error is not None else EngineError(f"{operation.verb.value} failed.")
+            return current if current.state is OperationState.DONE else None
 
         return Asked(Answered(operation.id), look, _not_done(job, operation, seconds), seconds)
 
@@ -382,8 +382,8 @@ class LocalService(Reads, MapVerbs, LogLevels):
         if job is None:
             return
         if is_unread(job):
-            told = f"Job '{job.display_name}' is not compiled yet, and its code may start from snapshot '{snapshot}'"
-            raise ConflictError(f"{told}: wait for that, or cancel the job.")
+            reason = f"Job '{job.display_name}' is not compiled yet, and its code may start from snapshot '{snapshot}'"
+            raise ConflictError(f"{reason}: wait for that, or cancel the job.")
         if goes_back_to(snapshot, job, self._registry):
             raise ConflictError(f"Job '{job.display_name}' is going back to snapshot '{snapshot}': wait for that.")
         needs = f"Job '{job.display_name}' needs snapshot '{snapshot}' until it has an epoch of its own"

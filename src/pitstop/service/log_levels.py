@@ -24,21 +24,21 @@ class LogLevels:
         self._changing = threading.Lock()
 
     def log_levels(self, job: str | None = None) -> list[LoggerLevel]:
-        found = self._find_job(job) if job is not None else None
+        target = self._find_job(job) if job is not None else None
         levels = {name: LoggerLevel(name, level, LoggerScope.USUAL) for name, level in USUAL.items()}
         levels |= _read(self._folder.log_levels, LoggerScope.ALL)
-        if found is not None:
-            levels |= _read(self._folder.job(found.id).log_levels, LoggerScope.JOB)
+        if target is not None:
+            levels |= _read(self._folder.job(target.id).log_levels, LoggerScope.JOB)
         return sorted(levels.values(), key=lambda setting: setting.logger)
 
     def set_log_level(self, logger: str, level: str | None, job: str | None = None) -> list[LoggerLevel]:
-        name, wanted = check_logger(logger), check_level(level) if level is not None else None
-        found = self._find_job(job) if job is not None else None
-        path = self._folder.job(found.id).log_levels if found is not None else self._folder.log_levels
+        name, new_level = check_logger(logger), check_level(level) if level is not None else None
+        target = self._find_job(job) if job is not None else None
+        path = self._folder.job(target.id).log_levels if target is not None else self._folder.log_levels
         with self._changing:
             levels = {other: set_level for other, set_level in read_levels(path).items() if other != name}
-            if wanted is not None:
-                levels[name] = wanted
+            if new_level is not None:
+                levels[name] = new_level
             if len(levels) > MOST_SET:
                 raise UsageError(f"The levels of {MOST_SET} loggers are set already: take some back, or set one above them.")
             write_levels(path, levels)

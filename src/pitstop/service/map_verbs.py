@@ -26,7 +26,7 @@ class MapVerbs:
         self._maps = maps
 
     def maps(self) -> list[MapFacts]:
-        return [_facts(found) for found in self._maps.overview()]
+        return [_facts(overview) for overview in self._maps.overview()]
 
     def map_get(self, name: str, key: str) -> str | None:
         entry = self.map_entry(name, key)
@@ -51,21 +51,21 @@ class MapVerbs:
         return self._maps.entries(name, prefix, after, limit)
 
     def map_search(self, name: str, where: str, prefix: str = "", after: str | None = None, limit: int = 1000) -> FoundEntries:
-        wanted, end = read_condition(where), time.monotonic() + SEARCHED_SECONDS
-        found: list[Entry] = []
+        condition, end = read_condition(where), time.monotonic() + SEARCHED_SECONDS
+        matches: list[Entry] = []
         looked_at = 0
         while True:
             page = self._maps.entries(name, prefix, after, _PORTION)
             for entry in page:
                 looked_at, after = looked_at + 1, entry.key
-                if wanted.holds(entry.value):
-                    found.append(entry)
-                    if len(found) == limit:
-                        return FoundEntries(found, looked_at, after)
+                if condition.holds(entry.value):
+                    matches.append(entry)
+                    if len(matches) == limit:
+                        return FoundEntries(matches, looked_at, after)
             if len(page) < _PORTION:
-                return FoundEntries(found, looked_at, None)
+                return FoundEntries(matches, looked_at, None)
             if looked_at >= MOST_SEARCHED or time.monotonic() >= end:
-                return FoundEntries(found, looked_at, after)
+                return FoundEntries(matches, looked_at, after)
 
     def map_size(self, name: str) -> int:
         return self._maps.size(name)
@@ -81,11 +81,11 @@ class MapVerbs:
         self._maps.reconfigure(name, changed)
 
     def map_journal(self, name: str, after: int | None = None, limit: int = 1000) -> JournalPage:
-        found = self._maps.journal(name, after or 0, limit)
-        lost = found.lost if after is not None else 0
-        return JournalPage(list(found.events), lost, found.bounds.oldest, found.bounds.newest)
+        part = self._maps.journal(name, after or 0, limit)
+        lost = part.lost if after is not None else 0
+        return JournalPage(list(part.events), lost, part.bounds.oldest, part.bounds.newest)
 
 
-def _facts(found: MapOverview) -> MapFacts:
-    config, bounds = found.config, found.bounds
-    return MapFacts(config.name, found.size, config.journal_capacity, config.ttl_seconds, bounds.oldest, bounds.newest)
+def _facts(overview: MapOverview) -> MapFacts:
+    config, bounds = overview.config, overview.bounds
+    return MapFacts(config.name, overview.size, config.journal_capacity, config.ttl_seconds, bounds.oldest, bounds.newest)

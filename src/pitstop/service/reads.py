@@ -58,20 +58,20 @@ class Reads:
         return [self._statuses.of(job, progress) for job, progress in self._registry.overview(include_ended)]
 
     def jobs_named(self, names: Collection[str]) -> dict[str, JobStatus]:
-        return {name: self._statuses.of(*found) for name, found in self._registry.overview_of(names).items()}
+        return {name: self._statuses.of(*row) for name, row in self._registry.overview_of(names).items()}
 
     def job(self, name_or_id: str) -> JobStatus:
-        found = self._registry.overview(named=check_text(_JOB, name_or_id))
-        return self._view(*found[0]) if found else self._status(self._find(name_or_id))
+        rows = self._registry.overview(named=check_text(_JOB, name_or_id))
+        return self._view(*rows[0]) if rows else self._status(self._find(name_or_id))
 
     def kept_states(self) -> list[KeptState]:
-        found = []
+        states = []
         for job in self._registry.jobs():
             until = kept_until(job, self._retention)
             size = state_bytes(self._data, job) if until is not None else 0
             if until is not None and size:
-                found.append(KeptState(job.id, job.name, job.user_cancelled, until, size))
-        return sorted(found, key=lambda state: -state.bytes)
+                states.append(KeptState(job.id, job.name, job.user_cancelled, until, size))
+        return sorted(states, key=lambda state: -state.bytes)
 
     def wait_for(self, name_or_id: str, states: tuple[JobState, ...], timeout: float) -> JobStatus:
         return wait(self.ask_wait_for(name_or_id, states, timeout), self.changes)
@@ -83,8 +83,8 @@ class Reads:
             return self._registry.get_job(job.id) or job
 
         def look() -> JobStatus | None:
-            found = now()
-            return self._status(found) if found.state in states else None
+            current = now()
+            return self._status(current) if current.state in states else None
 
         def late() -> NoReturn:
             raise not_in_time(name_or_id, now().display_status, states, timeout)
@@ -99,10 +99,10 @@ class Reads:
 
         def page() -> JobEvents:
             # The job is read before its events: if it has ended, all its events are then there.
-            found = self._registry.get_job(job.id)
-            if found is None:
+            current = self._registry.get_job(job.id)
+            if current is None:
                 raise NotFoundError(f"Job '{job.display_name}' was forgotten with its events.")
-            return JobEvents.of(found, self._registry.events(job.id, after, limit), after, limit)
+            return JobEvents.of(current, self._registry.events(job.id, after, limit), after, limit)
 
         def look() -> JobEvents | None:
             now = page()
@@ -116,7 +116,7 @@ class Reads:
 
     def versions(self, name_or_id: str) -> list[JobVersion]:
         job = self._find(name_or_id)
-        return [shown(job, kept) for kept in versions_of(job, self._registry.versions(job.id))]
+        return [shown(job, record) for record in versions_of(job, self._registry.versions(job.id))]
 
     def verbs(self, name_or_id: str) -> list[JobVerb]:
         return verbs_of(self._registry, self._find(name_or_id))
@@ -136,9 +136,9 @@ class Reads:
         unanswered = self._registry.unanswered(operations) if operations else set()
         changed = [sign for sign in signs if isinstance(sign, JobHappened)]
         newest = self._registry.newest_events({sign.job_id for sign in changed}) if changed else {}
-        found: set[Sign] = {Answered(operation) for operation in operations - unanswered}
-        found |= {sign for sign in changed if newest.get(sign.job_id, sign.after + 1) > sign.after}
-        return found | {sign for sign in jobs if states.get(sign.job_id) in (None, *sign.states)}
+        arrivals: set[Sign] = {Answered(operation) for operation in operations - unanswered}
+        arrivals |= {sign for sign in changed if newest.get(sign.job_id, sign.after + 1) > sign.after}
+        return arrivals | {sign for sign in jobs if states.get(sign.job_id) in (None, *sign.states)}
 
     def logs(self, name_or_id: str, after: int = 0, limit: int = 1000) -> LogPage:
         path = self._data.job(self._find(name_or_id).id).log
@@ -148,12 +148,12 @@ class Reads:
         return LogPage(lines, begin + read, max(0, begin - after) if after else 0)
 
     def operations(self) -> list[OperationStatus]:
-        return [OperationStatus.of(found) for found in self._registry.recent_operations(ANSWERED_SECONDS, MOST_ANSWERED)]
+        return [OperationStatus.of(operation) for operation in self._registry.recent_operations(ANSWERED_SECONDS, MOST_ANSWERED)]
 
     def artifacts(self) -> list[Artifact]:
         # The versions are read before the jobs: a version recorded in between is then its job's present one.
-        kept = self._registry.version_artifacts()
-        return artifacts_of(self._data, [job for job, _ in self._registry.overview()], kept)
+        version_artifacts = self._registry.version_artifacts()
+        return artifacts_of(self._data, [job for job, _ in self._registry.overview()], version_artifacts)
 
     def settings(self) -> ServerSettings:
         return ServerSettings.of(self._retention)
@@ -181,10 +181,10 @@ class Reads:
         return lineage is not None and not job.state_dropped and has_begun(self._data, job, lineage)
 
     def _find(self, name_or_id: str) -> Job:
-        found = self._registry.find_jobs(check_text(_JOB, name_or_id))
-        if not found:
+        jobs = self._registry.find_jobs(check_text(_JOB, name_or_id))
+        if not jobs:
             raise NotFoundError(f"No job with name or id '{name_or_id}' was found")
-        return found[0]
+        return jobs[0]
 
     def _snapshot_record(self, name: str) -> SnapshotRecord:
         record = self._registry.get_snapshot(check_text("The name of the snapshot", name))
@@ -198,15 +198,15 @@ class _Statuses:
 
     def __init__(self, view: Callable[[Job, Progress], JobStatus]) -> None:
         self._view = view
-        self._made: dict[str, tuple[Job, Progress, JobStatus]] = {}
+        self._entries: dict[str, tuple[Job, Progress, JobStatus]] = {}
 
     def of(self, job: Job, progress: Progress) -> JobStatus:
-        made = self._made.get(job.id)
-        if made is None or made[0] is not job or made[1] is not progress:
-            if len(self._made) > MOST_KEPT:
-                self._made.clear()
-            made = self._made[job.id] = job, progress, self._view(job, progress)
-        return made[2]
+        entry = self._entries.get(job.id)
+        if entry is None or entry[0] is not job or entry[1] is not progress:
+            if len(self._entries) > MOST_KEPT:
+                self._entries.clear()
+            entry = self._entries[job.id] = job, progress, self._view(job, progress)
+        return entry[2]
 
 
 def whole_lines(page: bytes, limit: int) -> tuple[list[str], int]:

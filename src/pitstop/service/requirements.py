@@ -51,7 +51,7 @@ class Needed:
 
     @property
     def line(self) -> str:
-        return " ".join([self.text, *(f"--hash={known}" for known in self.hashes)])
+        return " ".join([self.text, *(f"--hash={digest}" for digest in self.hashes)])
 
 
 def needed(artifact: Path, added: Iterable[str], present: Mapping[str, str]) -> tuple[Needed, ...]:
@@ -60,10 +60,14 @@ def needed(artifact: Path, added: Iterable[str], present: Mapping[str, str]) -> 
     ``present`` holds the versions of packages that every job finds, by their normal names. ArtifactError names a wrong line, or a
     demand that a present package does not meet.
     """
-    found = [_read(line, where) for line, where in _listed(artifact)] + [_read(line, "the option requirements") for line in added]
-    if len(found) > MOST_LISTED:
-        raise ArtifactError(f"{artifact.name} lists {len(found):,} requirements: at most {MOST_LISTED:,} can be installed.")
-    return tuple(sorted({one for one in found if _applies(one) and not _is_present(one, present, artifact)}))
+    requirements = [_read(line, where) for line, where in _listed(artifact)] + [
+        _read(line, "the option requirements") for line in added
+    ]
+    if len(requirements) > MOST_LISTED:
+        raise ArtifactError(
+            f"{artifact.name} lists {len(requirements):,} requirements: at most {MOST_LISTED:,} can be installed."
+        )
+    return tuple(sorted({one for one in requirements if _applies(one) and not _is_present(one, present, artifact)}))
 
 
 def _listed(artifact: Path) -> list[tuple[str, str]]:
@@ -89,12 +93,12 @@ def _of_script(artifact: Path) -> list[tuple[str, str]]:
     where = f"the script metadata of {artifact.name}"
     lines = blocks[0].group("content").splitlines(keepends=True)
     try:
-        told = tomllib.loads("".join(line[2:] if line.startswith("# ") else line[1:] for line in lines))
+        metadata = tomllib.loads("".join(line[2:] if line.startswith("# ") else line[1:] for line in lines))
     except tomllib.TOMLDecodeError as error:
         raise ArtifactError(f"{where[0].upper()}{where[1:]} is no TOML: {error}.") from None
-    _refuse_other_python(told.get("requires-python"), artifact)
-    _refuse_network_settings(told, where)
-    dependencies = told.get("dependencies", [])
+    _refuse_other_python(metadata.get("requires-python"), artifact)
+    _refuse_network_settings(metadata, where)
+    dependencies = metadata.get("dependencies", [])
     if not isinstance(dependencies, list):
         raise ArtifactError(f"'dependencies' in {where} is no list.")
     return [(str(line), where) for line in dependencies]
@@ -104,21 +108,21 @@ def _of_wheel(archive: zipfile.ZipFile, artifact: Path) -> list[tuple[str, str]]
     names = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA") and name.count("/") == 1]
     if not names:
         return []
-    told = HeaderParser().parsestr(_text(archive, names[0], artifact))
-    _refuse_other_python(told.get("Requires-Python"), artifact)
-    return [(line, f"the metadata of {artifact.name}") for line in told.get_all("Requires-Dist", [])]
+    metadata = HeaderParser().parsestr(_text(archive, names[0], artifact))
+    _refuse_other_python(metadata.get("Requires-Python"), artifact)
+    return [(line, f"the metadata of {artifact.name}") for line in metadata.get_all("Requires-Dist", [])]
 
 
 def _of_archive(archive: zipfile.ZipFile, artifact: Path) -> list[tuple[str, str]]:
     if REQUIREMENTS not in archive.namelist():
         return []
-    where, found = f"{REQUIREMENTS} of {artifact.name}", []
+    where, requirements = f"{REQUIREMENTS} of {artifact.name}", []
     text = _text(archive, REQUIREMENTS, artifact).replace("\\\r\n", " ").replace("\\\n", " ")
     for line in text.splitlines():
         requirement = re.sub(r"(^|\s)#.*$", "", line).strip()
         if requirement:
-            found.append((requirement, where))
-    return found
+            requirements.append((requirement, where))
+    return requirements
 
 
 def _text(archive: zipfile.ZipFile, name: str, artifact: Path) -> str:
@@ -160,25 +164,25 @@ def _is_present(one: Needed, present: Mapping[str, str], artifact: Path) -> bool
     if version is None:
         return False
     if not requirement.specifier.contains(version, prereleases=True):
-        asked = f"{artifact.name} asks for {requirement.name}{requirement.specifier}"
-        raise ArtifactError(f"{asked}, and this server works with {requirement.name} {version}: change what it asks for.")
+        demand = f"{artifact.name} asks for {requirement.name}{requirement.specifier}"
+        raise ArtifactError(f"{demand}, and this server works with {requirement.name} {version}: change what it asks for.")
     return not requirement.extras
 
 
-def _refuse_other_python(wanted: object, artifact: Path) -> None:
-    if wanted is None:
+def _refuse_other_python(specifier: object, artifact: Path) -> None:
+    if specifier is None:
         return
     here = ".".join(map(str, sys.version_info[:3]))
     try:
-        fits = SpecifierSet(str(wanted)).contains(here, prereleases=True)
+        fits = SpecifierSet(str(specifier)).contains(here, prereleases=True)
     except InvalidSpecifier:
-        raise ArtifactError(f"{artifact.name} asks for Python '{wanted}', which names no versions.") from None
+        raise ArtifactError(f"{artifact.name} asks for Python '{specifier}', which names no versions.") from None
     if not fits:
-        raise ArtifactError(f"{artifact.name} asks for Python {wanted}, and this server runs {here}.")
+        raise ArtifactError(f"{artifact.name} asks for Python {specifier}, and this server runs {here}.")
 
 
-def _refuse_network_settings(told: Mapping[str, Any], where: str) -> None:
-    uv = _table(_table(told, "tool"), "uv")
+def _refuse_network_settings(metadata: Mapping[str, Any], where: str) -> None:
+    uv = _table(_table(metadata, "tool"), "uv")
     named = [key for key in (*uv, *_table(uv, "pip")) if key in _NETWORK]
     if named:
         raise ArtifactError(
@@ -186,6 +190,6 @@ def _refuse_network_settings(told: Mapping[str, Any], where: str) -> None:
         )
 
 
-def _table(told: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = told.get(name)
-    return found if isinstance(found, dict) else {}
+def _table(parent: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    table = parent.get(name)
+    return table if isinstance(table, dict) else {}

@@ -37,13 +37,15 @@ class StateDesk:
         finally:
             with_file.unlink(missing_ok=True)
 
-    def put(self, snapshot: str, stage: str, content: bytes, name: str, made: Callable[[SnapshotRecord], None]) -> SnapshotRecord:
-        """Make snapshot ``name`` of this one, with the rows of a parquet file as the stage's state; ``made`` registers it."""
+    def put(
+        self, snapshot: str, stage: str, content: bytes, name: str, register: Callable[[SnapshotRecord], None]
+    ) -> SnapshotRecord:
+        """Make snapshot ``name`` of this one, with the rows of a parquet file as the stage's state; ``register`` notes it."""
         with_file = self._scratch()
         try:
             with_file.write_bytes(content)
             record = self._workers.import_state(ImportState(snapshot, stage, str(with_file), str(self._data.root), name))
-            made(record)
+            register(record)
             return record
         finally:
             with_file.unlink(missing_ok=True)

@@ -50,11 +50,11 @@ class NoQueries:
 
 def select(query: Query, service: Service, catalog: Catalog, queries: Queries, asker: Asker = OPERATOR) -> Result:
     """Run a query, and return rows that come as they are asked for. UsageError, with the place, if the query is wrong."""
-    known = catalog.all()
-    plain = _by_key(query, service, known)
+    things = catalog.all()
+    plain = _by_key(query, service, things)
     if plain is not None:
         return plain
-    read = reads([query], known)
+    read = reads([query], things)
     endless = is_endless(read)
     answers = queries.run(
         lambda number: Select(
@@ -64,7 +64,7 @@ def select(query: Query, service: Service, catalog: Catalog, queries: Queries, a
             query.place.column,
             [thing.statement() for thing in read.named.values()],
             [_stored(service, snapshot, stage) for snapshot, stage in sorted(read.states)],
-            [_information(name, service, known) for name in sorted(read.information)],
+            [_information(name, service, things) for name in sorted(read.information)],
         ),
         asker,
     )
@@ -79,23 +79,23 @@ def select(query: Query, service: Service, catalog: Catalog, queries: Queries, a
     return Result(shown, _Batches(answers), endless)
 
 
-def only_maps(query: Query, known: dict[str, Named]) -> bool:
+def only_maps(query: Query, things: dict[str, Named]) -> bool:
     """True if a query reads only entries of maps and information_schema."""
-    read = reads([query], known)
+    read = reads([query], things)
     return not read.states and all(connector_of(each) is IMAP for each in read.mappings)
 
 
-def _by_key(query: Query, service: Service, known: dict[str, Named]) -> Result | None:
+def _by_key(query: Query, service: Service, things: dict[str, Named]) -> Result | None:
     """Return the result of a query that needs just one entry of a map, and so no other process; None for any other query."""
-    asked = keyed(query, known)
-    if asked is None:
+    lookup = keyed(query, things)
+    if lookup is None:
         return None
-    entry = service.map_entry(asked.mapping.outside, asked.key)
+    entry = service.map_entry(lookup.mapping.outside, lookup.key)
     try:
-        rows = [asked.row(entry.value)] if entry is not None else []
+        rows = [lookup.row(entry.value)] if entry is not None else []
     except NotPlainError:
         return None
-    return Result.of(tuple(Column(name, shown_type(column.type)) for name, column in asked.columns), rows)
+    return Result.of(tuple(Column(name, shown_type(column.type)) for name, column in lookup.columns), rows)
 
 
 class _Batches:
@@ -121,8 +121,8 @@ def _stored(service: Service, snapshot: str, stage: str) -> StoredStage:
     raise NotFoundError(f"The snapshot doesn't exist: {snapshot}")
 
 
-def _information(name: str, service: Service, known: dict[str, Named]) -> OwnTable:
-    mappings = [thing for thing in known.values() if isinstance(thing, Mapping)]
+def _information(name: str, service: Service, things: dict[str, Named]) -> OwnTable:
+    mappings = [thing for thing in things.values() if isinstance(thing, Mapping)]
     match name:
         case "mappings":
             rows: list[list[Any]] = [["public", each.name, each.outside, each.type, each.shown_statement()] for each in mappings]
@@ -136,7 +136,7 @@ def _information(name: str, service: Service, known: dict[str, Named]) -> OwnTab
             texts = _texts("table_schema", "table_name", "column_name", "external_name")
             return OwnTable(name, [*texts, ("ordinal_position", "int"), ("data_type", "string")], rows)
         case "views":
-            rows = [["public", each.name, each.query] for each in known.values() if isinstance(each, View)]
+            rows = [["public", each.name, each.query] for each in things.values() if isinstance(each, View)]
             return OwnTable(name, _texts("table_schema", "table_name", "view_definition"), rows)
         case "jobs":
             rows = [[each.id, each.name, each.status.value, each.version] for each in service.jobs(include_ended=True)]

@@ -35,4 +35,4 @@ class ServerSettings:
     def of(cls, retention: Retention) -> ServerSettings:
         """Return the settings of a server with these limits."""
         value, usual = retention.written(), USUAL.written()
-        return cls([KeepSetting(kept.name, value[kept.name], usual[kept.name], kept.meaning) for kept in KEPT])
+        return cls([KeepSetting(setting.name, value[setting.name], usual[setting.name], setting.meaning) for setting in KEPT])

@@ -29,14 +29,14 @@ class SavedStageFacts:
 def stages_of(manifest: SnapshotManifest) -> tuple[SavedStageFacts, ...]:
     """Return every stage with state, in the order in which the pipeline defines them."""
     plan = Plan.from_dict(manifest.plan)
-    found = []
+    facts = []
     for name, layout in plan.stateful.items():
         operators = tuple(number for number, slot in enumerate(plan.operators) if slot.stage == name)
         files = manifest.imported.get(name) or [
             file for file in manifest.files if any(file.path.startswith(f"state/{number}/") for number in operators)
         ]
         stage = plan.stage(name)
-        found.append(
+        facts.append(
             SavedStageFacts(
                 stage=name,
                 kind=layout.kind.value,
@@ -48,7 +48,7 @@ def stages_of(manifest: SnapshotManifest) -> tuple[SavedStageFacts, ...]:
                 imported=name in manifest.imported,
             )
         )
-    return tuple(found)
+    return tuple(facts)
 
 
 def offsets_of(manifest: SnapshotManifest) -> tuple[tuple[str, str, str], ...]:

@@ -49,15 +49,15 @@ class Result:
 
     @property
     def names(self) -> list[str]:
-        """The names of the columns, made distinct: a second ``a`` is ``a_2``."""
-        found: list[str] = []
+        """The distinct names of the columns: a second ``a`` is ``a_2``."""
+        distinct_names: list[str] = []
         for column in self.columns:
             name, number = column.name, 1
-            while name in found:
+            while name in distinct_names:
                 number += 1
                 name = f"{column.name}_{number}"
-            found.append(name)
-        return found
+            distinct_names.append(name)
+        return distinct_names
 
     @property
     def rows(self) -> Iterator[Row]:

@@ -103,17 +103,17 @@ class Statements:
 
     def _create_job(self, statement: CreateJob) -> None:
         check_name("job", statement.name)
-        known = self._catalog.all()
-        compile_job(statement.name, statement.body, known)
-        found = _found(self._service, statement.name)
-        if statement.if_not_exists and found is not None and not found.status.terminal:
+        things = self._catalog.all()
+        compile_job(statement.name, statement.body, things)
+        present = _status_of(self._service, statement.name)
+        if statement.if_not_exists and present is not None and not present.status.terminal:
             return
         options = dict(statement.options)
         snapshot = options.pop("initial_snapshot", None)
         self._service.submit(
             SubmitRequest(
                 f"{statement.name}{SUFFIX}",
-                write_program(statement.name, statement.body, known).encode(),
+                write_program(statement.name, statement.body, things).encode(),
                 name=statement.name,
                 initial_snapshot=str(snapshot) if snapshot is not None else None,
                 options=options,
@@ -122,12 +122,12 @@ class Statements:
 
     def _request(self, statement: UpdateJob | CheckJob) -> SubmitRequest:
         """Return the request for a new version of a job."""
-        known = self._catalog.all()
+        things = self._catalog.all()
         name = _job(self._service, statement.job).name or statement.job
         if "initial_snapshot" in statement.options:
             raise UsageError("initialSnapshotName is not supported for a job that is there: it goes on from its own state")
-        compile_job(name, statement.body, known)
-        code = write_program(name, statement.body, known).encode()
+        compile_job(name, statement.body, things)
+        code = write_program(name, statement.body, things).encode()
         return SubmitRequest(f"{name}{SUFFIX}", code, options=dict(statement.options))
 
     # mappings and views
@@ -209,7 +209,7 @@ def _describe(service: Service, job: JobStatus) -> Result:
         ("failure", job.failure),
         ("artifact", job.source.artifact.rsplit("/", 1)[-1]),
     ]
-    facts += [(f"option {each.name}", _said(each.value)) for each in service.options(job.id)]
+    facts += [(f"option {each.name}", _text_of(each.value)) for each in service.options(job.id)]
     return Result.of((Column("property"), Column("value")), tuple(facts))
 
 
@@ -217,7 +217,7 @@ def _moment(seconds: float | None) -> str | None:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds") if seconds is not None else None
 
 
-def _said(value: object) -> str | None:
+def _text_of(value: object) -> str | None:
     return None if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -230,7 +230,7 @@ def _alter_job(statement: AlterJob, service: Service) -> None:
 
 
 def _drop_job(statement: DropJob, service: Service) -> None:
-    job = _found(service, statement.job)
+    job = _status_of(service, statement.job)
     if job is None or job.status.terminal:
         if statement.if_exists:
             return
@@ -260,13 +260,13 @@ _VERBS: dict[JobVerb, Callable[[Service, str], None]] = {
 
 
 def _job(service: Service, name_or_id: str) -> JobStatus:
-    found = _found(service, name_or_id)
-    if found is None:
+    status = _status_of(service, name_or_id)
+    if status is None:
         raise NotFoundError(f"The job '{name_or_id}' doesn't exist")
-    return found
+    return status
 
 
-def _found(service: Service, name_or_id: str) -> JobStatus | None:
+def _status_of(service: Service, name_or_id: str) -> JobStatus | None:
     try:
         return service.job(name_or_id)
     except NotFoundError:

@@ -42,9 +42,9 @@ def checked_options(request: SubmitRequest, before: Mapping[str, Any] | None = N
 def request_of(version: Version, options: Mapping[str, Any]) -> SubmitRequest:
     """Return the request for an earlier version, with these options over its own."""
     own = {key: value for key, value in version.options.items() if key not in OF_ONE_START}
-    given = {key: value for key, value in options.items() if value is not None}
+    changes = {key: value for key, value in options.items() if value is not None}
     source = version.source
-    return SubmitRequest(source.artifact, None, source.entry, source.args, None, None, JobConfig.over(own, given))
+    return SubmitRequest(source.artifact, None, source.entry, source.args, None, None, JobConfig.over(own, changes))
 
 
 def update_request(
