@@ -116,11 +116,11 @@ class Operator:
                 worker.start()
             for key in self._world.everything():
                 self._queue.add(key)
-            kept = lead.keep(self._stopped)
+            still_leads = lead.keep(self._stopped)
             self.leads.clear()
             LEADS.set(0)
             self.stop()
-            if kept:  # another operator may lead once all work here has ended
+            if still_leads:  # another operator may lead once all work here has ended
                 self._wait_for(workers)
                 lead.give_back()
         finally:
@@ -159,13 +159,13 @@ class Operator:
         kind, reconcile = RECONCILERS[key.kind]
         began = time.perf_counter()
         try:
-            found = self._world.find(kind, key.namespace, key.name)  # type: ignore[arg-type]
-            if found is None:
+            body = self._world.find(kind, key.namespace, key.name)  # type: ignore[arg-type]
+            if body is None:
                 self._slow.forget(key)
                 if key.kind == kinds.HAZELCAST.name:
                     self._servers.drop(key.namespace, key.name)
                 return True
-            again = reconcile(around, found)
+            again = reconcile(around, body)
             if again is not None:
                 self._queue.add_after(key, again)
         except (ApiFault, PitstopError) as error:
@@ -184,10 +184,10 @@ class Operator:
 def run_operator(settings: OperatorSettings) -> bool:
     """Run the operator until SIGINT or SIGTERM. False if it ended because the lead was lost."""
     operator = Operator(settings)
-    told = threading.Event()
+    end_signal = threading.Event()
 
     def end(*_: object) -> None:
-        told.set()
+        end_signal.set()
         operator.stop()
 
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -201,4 +201,4 @@ def run_operator(settings: OperatorSettings) -> bool:
     finally:
         if health is not None:
             health.stop()
-    return told.is_set()
+    return end_signal.is_set()

@@ -1,4 +1,4 @@
-"""Whether an object is as the operator wants it, so that one that is costs no request. This module only compares."""
+"""Comparison of an object with its target, so that an object that needs no change costs no request."""
 
 from __future__ import annotations
 
@@ -22,36 +22,36 @@ _UNITS = {
 }
 
 
-def marked(wanted: Object) -> Object:
+def marked(target: Object) -> Object:
     """Return an object with the digest of what it asks for."""
-    digest = hashlib.sha256(json.dumps(wanted, sort_keys=True).encode()).hexdigest()[:16]
-    metadata = wanted["metadata"]
+    digest = hashlib.sha256(json.dumps(target, sort_keys=True).encode()).hexdigest()[:16]
+    metadata = target["metadata"]
     annotations = metadata.get("annotations", {}) | {APPLIED: digest}
-    return {**wanted, "metadata": {**metadata, "annotations": annotations}}
+    return {**target, "metadata": {**metadata, "annotations": annotations}}
 
 
-def is_as_wanted(wanted: Object, there: Object) -> bool:
-    """True if to apply ``wanted``, which is marked, would change nothing of the object that is there."""
-    return _is_in(wanted, there, "", "")
+def is_as_wanted(target: Object, there: Object) -> bool:
+    """True if to apply ``target``, which is marked, would change nothing of the object that is there."""
+    return _is_in(target, there, "", "")
 
 
-def _is_in(wanted: Any, there: Any, name: str, above: str) -> bool:
-    if isinstance(wanted, dict):
+def _is_in(target: Any, there: Any, name: str, above: str) -> bool:
+    if isinstance(target, dict):
         # Kubernetes leaves out texts that are empty.
         return isinstance(there, dict) and all(
-            _is_in(value, there[key], key, name) if key in there else value == "" for key, value in wanted.items()
+            _is_in(value, there[key], key, name) if key in there else value == "" for key, value in target.items()
         )
-    if isinstance(wanted, list):
-        return isinstance(there, list) and _all_in(wanted, there, name)
-    return bool(wanted == there) or (above in _AMOUNTS and amount(wanted) == amount(there) is not None)
+    if isinstance(target, list):
+        return isinstance(there, list) and _all_in(target, there, name)
+    return bool(target == there) or (above in _AMOUNTS and amount(target) == amount(there) is not None)
 
 
-def _all_in(wanted: list[Any], there: list[Any], name: str) -> bool:
+def _all_in(targets: list[Any], there: list[Any], name: str) -> bool:
     key = _BY_KEY.get(name)
     if key is None:
-        return len(wanted) == len(there) and all(_is_in(each, its, name, "") for each, its in zip(wanted, there, strict=True))
+        return len(targets) == len(there) and all(_is_in(each, its, name, "") for each, its in zip(targets, there, strict=True))
     items = {each.get(key): each for each in there}
-    return all(each[key] in items and _is_in(each, items[each[key]], name, "") for each in wanted)
+    return all(each[key] in items and _is_in(each, items[each[key]], name, "") for each in targets)
 
 
 def amount(written: Any) -> Decimal | None:

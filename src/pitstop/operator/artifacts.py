@@ -192,14 +192,14 @@ def _refuse_machine_credentials(words: _Words, address: str) -> None:
     The operator's machine may have rights that the author of a JetJob lacks, and must not gain through it. ``address`` is the one
     that answered: the name may have led to another address before.
     """
-    if any(found.is_link_local or found in _CREDENTIAL_SERVICES for found in _meant(address)):
+    if any(each.is_link_local or each in _CREDENTIAL_SERVICES for each in _meant(address)):
         raise ArtifactError(f"{words.unreadable}: at {address} clouds hand out the credentials of a machine.")
 
 
 def _meant(address: str) -> list[IPv4Address | IPv6Address]:
     """Return an address, and the IPv4 address that it leads to, if any: mapped, through NAT64, or through 6to4."""
-    found = ip_address(address.partition("%")[0])
-    if isinstance(found, IPv4Address):
-        return [found]
-    behind_nat = ip_address(int(found) & 0xFFFF_FFFF) if any(found in network for network in _NAT64) else None
-    return [found, *(each for each in (found.ipv4_mapped, found.sixtofour, behind_nat) if each is not None)]
+    ip = ip_address(address.partition("%")[0])
+    if isinstance(ip, IPv4Address):
+        return [ip]
+    behind_nat = ip_address(int(ip) & 0xFFFF_FFFF) if any(ip in network for network in _NAT64) else None
+    return [ip, *(each for each in (ip.ipv4_mapped, ip.sixtofour, behind_nat) if each is not None)]

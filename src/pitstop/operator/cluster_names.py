@@ -100,14 +100,14 @@ class Named:
     @property
     def data(self) -> str:
         """The path at which its pods mount the volume."""
-        kept = self.resource.spec.persistence
-        return kept.base_dir if kept is not None else DATA
+        persistence = self.resource.spec.persistence
+        return persistence.base_dir if persistence is not None else DATA
 
 
 def labels(cluster: Named, part: str | None = None) -> dict[str, str]:
     """Return the labels that select the pods of a cluster, or of a part of it."""
-    found = {NAME_LABEL: "hazelcast", INSTANCE_LABEL: cluster.name}
-    return found if part is None else found | {PART_LABEL: part}
+    common = {NAME_LABEL: "hazelcast", INSTANCE_LABEL: cluster.name}
+    return common if part is None else common | {PART_LABEL: part}
 
 
 def metadata(cluster: Named, name: str, part: str | None = None) -> Object:

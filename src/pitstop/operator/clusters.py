@@ -26,32 +26,32 @@ class SeenCluster:
     """True if the resource is being deleted."""
 
 
-def decide_cluster(seen: SeenCluster) -> HazelcastStatus:
+def decide_cluster(view: SeenCluster) -> HazelcastStatus:
     """Return the status that the resource should have."""
-    spec = seen.cluster.resource.spec
-    wanted = 0 if spec.executor_pods else spec.cluster_size
-    before = seen.cluster.resource.status
-    phase, message = _phase(seen, wanted)
+    spec = view.cluster.resource.spec
+    size = 0 if spec.executor_pods else spec.cluster_size
+    before = view.cluster.resource.status
+    phase, message = _phase(view, size)
     return HazelcastStatus(
-        observed_generation=seen.generation,
+        observed_generation=view.generation,
         conditions=list(before.conditions) if before is not None else [],
         phase=phase,
-        hazelcast_cluster_status=ClusterMembers(ready_members=f"{seen.members}/{wanted}"),
-        members=seen.members,
-        selector=",".join(f"{key}={value}" for key, value in labels(seen.cluster, MEMBER).items()),
+        hazelcast_cluster_status=ClusterMembers(ready_members=f"{view.members}/{size}"),
+        members=view.members,
+        selector=",".join(f"{key}={value}" for key, value in labels(view.cluster, MEMBER).items()),
         message=message,
     )
 
 
-def _phase(seen: SeenCluster, wanted: int) -> tuple[ClusterPhase, str | None]:
-    if seen.leaving:
+def _phase(view: SeenCluster, size: int) -> tuple[ClusterPhase, str | None]:
+    if view.leaving:
         return ClusterPhase.TERMINATING, None
-    if seen.missing_secret is not None:
-        return ClusterPhase.FAILED, f"Secret '{seen.missing_secret}' not found: create it, and the cluster starts"
-    if seen.refusal is not None:
-        return ClusterPhase.FAILED, seen.refusal
-    if not seen.answers:
+    if view.missing_secret is not None:
+        return ClusterPhase.FAILED, f"Secret '{view.missing_secret}' not found: create it, and the cluster starts"
+    if view.refusal is not None:
+        return ClusterPhase.FAILED, view.refusal
+    if not view.answers:
         return ClusterPhase.PENDING, "the control plane does not answer yet"
-    if seen.members != wanted:
-        return ClusterPhase.PENDING, f"{seen.members} of {wanted} members have joined"
+    if view.members != size:
+        return ClusterPhase.PENDING, f"{view.members} of {size} members have joined"
     return ClusterPhase.RUNNING, None

@@ -45,7 +45,7 @@ class Connection:
         self._lock = threading.Lock()
         self._jobs: dict[str, JobStatus] = {}
         self._info: ClusterInfo | None = None
-        self._told, self._made = False, time.monotonic()
+        self._is_complete, self._created = False, time.monotonic()
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._follow, name="following-a-server", daemon=True)
         self._thread.start()
@@ -54,7 +54,7 @@ class Connection:
     def is_young(self) -> bool:
         """True if the server has not answered yet, and may do so at any moment."""
         with self._lock:
-            return not self._told and time.monotonic() - self._made < YOUNG_SECONDS
+            return not self._is_complete and time.monotonic() - self._created < YOUNG_SECONDS
 
     @property
     def info(self) -> ClusterInfo | None:
@@ -69,9 +69,9 @@ class Connection:
 
     def ask_again(self, job_id: str) -> None:
         """Read a job now, so that the effect of a verb is seen at once."""
-        found = dataclasses.replace(self.service.job(job_id), progress=_NO_PROGRESS)
+        status = dataclasses.replace(self.service.job(job_id), progress=_NO_PROGRESS)
         with self._lock:
-            self._jobs[job_id] = found
+            self._jobs[job_id] = status
 
     def close(self) -> None:
         """Stop following the server. A request that is under way still gets its answer."""
@@ -113,13 +113,13 @@ class Connection:
         jobs = {each.id: dataclasses.replace(each, progress=_NO_PROGRESS) for each in self.service.jobs(include_ended=True)}
         info = self.service.server_info()
         with self._lock:
-            self._jobs, self._info, self._told = jobs, info, True
+            self._jobs, self._info, self._is_complete = jobs, info, True
         self._cluster_changed()
         self._job_changed(None)
 
     def _away(self, error: PitstopError, seconds: float) -> None:
         with self._lock:
-            known, self._info = self._info, None
-        if known is not None:
+            last_info, self._info = self._info, None
+        if last_info is not None:
             log.warning("a server is away; trying again", url=self.address.url, reason=error.message)
             self._cluster_changed()

@@ -85,14 +85,14 @@ class Rule:
     also_when_created: bool = False
 
     def document(self) -> Document:
-        found: Document = {"rule": self.says, "message": self.message}
+        rule: Document = {"rule": self.says, "message": self.message}
         if self.field:
-            found["fieldPath"] = self.field
+            rule["fieldPath"] = self.field
         if self.forbidden:
-            found["reason"] = "FieldValueForbidden"
+            rule["reason"] = "FieldValueForbidden"
         if self.also_when_created:
-            found["optionalOldSelf"] = True
-        return found
+            rule["optionalOldSelf"] = True
+        return rule
 
 
 @dataclass(frozen=True)
@@ -330,30 +330,30 @@ def structural(schema: Document) -> Document:
     """Convert a JSON Schema to Kubernetes' form: each part inlined where it is used, of one type, without titles or nulls."""
     parts = schema.get("$defs", {})
 
-    def inlined(given: Document) -> Document:
-        found = {name: value for name, value in given.items() if name not in ("title", "$defs")}
-        if "$ref" in found:
-            part = inlined(parts[found.pop("$ref").removeprefix("#/$defs/")])
-            found = part | {name: value for name, value in found.items() if name != "default"} | _default(found)
-        if "anyOf" in found:
-            (kept,) = (choice for choice in found.pop("anyOf") if choice.get("type") != "null")
-            found = inlined(kept) | found
-        if found.get("default", ...) is None:
-            del found["default"]
-        if "properties" in found:
-            found["properties"] = {name: inlined(part) for name, part in found["properties"].items()}
-        if "items" in found:
-            found["items"] = inlined(found["items"])
-        return found
+    def inlined(node: Document) -> Document:
+        result = {name: value for name, value in node.items() if name not in ("title", "$defs")}
+        if "$ref" in result:
+            part = inlined(parts[result.pop("$ref").removeprefix("#/$defs/")])
+            result = part | {name: value for name, value in result.items() if name != "default"} | _default(result)
+        if "anyOf" in result:
+            (variant,) = (choice for choice in result.pop("anyOf") if choice.get("type") != "null")
+            result = inlined(variant) | result
+        if result.get("default", ...) is None:
+            del result["default"]
+        if "properties" in result:
+            result["properties"] = {name: inlined(part) for name, part in result["properties"].items()}
+        if "items" in result:
+            result["items"] = inlined(result["items"])
+        return result
 
     return inlined(schema)
 
 
-def _default(found: Document) -> Document:
+def _default(schema: Document) -> Document:
     """Return the default of a part. A part with defaults inside gets an empty object, which Kubernetes fills."""
-    if "default" not in found or found["default"] is None:
+    if "default" not in schema or schema["default"] is None:
         return {}
-    return {"default": {} if isinstance(found["default"], dict) else found["default"]}
+    return {"default": {} if isinstance(schema["default"], dict) else schema["default"]}
 
 
 def written() -> str:
@@ -363,10 +363,10 @@ def written() -> str:
 
 def template() -> str:
     """Return all definitions as a Helm template. Users can leave them out, and they stay when the release is removed."""
-    kept = definitions()
-    for each in kept:
+    documents = definitions()
+    for each in documents:
         each["metadata"]["annotations"] = {"helm.sh/resource-policy": "keep"}
-    return f"{_SOURCE}{{{{- if .Values.crds.install }}}}\n{_yaml(kept)}{{{{- end }}}}\n"
+    return f"{_SOURCE}{{{{- if .Values.crds.install }}}}\n{_yaml(documents)}{{{{- end }}}}\n"
 
 
 _SOURCE = "# Written by `make pictures` from src/pitstop/operator/resources.py and crds.py.\n"

@@ -46,9 +46,9 @@ class Errands(Generic[T]):
     """
 
     def __init__(
-        self, room: Room, done: Callable[[Key], None], start: Callable[[Callable[[], None]], None] = _in_a_thread
+        self, room: Room, report: Callable[[Key], None], start: Callable[[Callable[[], None]], None] = _in_a_thread
     ) -> None:
-        self._room, self._done, self._start = room, done, start
+        self._room, self._report, self._start = room, report, start
         self._lock = threading.Condition()
         self._errands: dict[Key, _Errand[T]] = {}
         self._running: list[tuple[Key, _Errand[T]]] = []
@@ -129,4 +129,4 @@ class Errands(Generic[T]):
             self._running = [each for each in self._running if each[1] is not errand]
             self._lock.notify_all()
         self._start_those_with_room()
-        self._done(key)
+        self._report(key)

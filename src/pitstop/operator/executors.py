@@ -30,7 +30,7 @@ def settings(
 ) -> dict[str, str]:
     """Return the files of the ConfigMap: Spark's settings, and the template of executor pods."""
     (container,) = template["spec"]["containers"]
-    found = {
+    spark_settings = {
         "spark.kubernetes.namespace": namespace,
         # Executors go with the pod of their drivers.
         "spark.kubernetes.driver.pod.name": control_plane_pod,
@@ -43,5 +43,5 @@ def settings(
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
         "spark.scheduler.maxRegisteredResourcesWaitingTime": "60s",
     }
-    lines = "".join(f"{name} {value}\n" for name, value in found.items())
+    lines = "".join(f"{name} {value}\n" for name, value in spark_settings.items())
     return {"spark-defaults.conf": lines, TEMPLATE: json.dumps(template, indent=1)}

@@ -12,14 +12,14 @@ class Servers:
     """One connection for each cluster, by uid: a cluster that was deleted and made again is a different one."""
 
     def __init__(self) -> None:
-        self._found: dict[str, tuple[str, str, Connection]] = {}
+        self._connections: dict[str, tuple[str, str, Connection]] = {}
         self._lock = threading.Lock()
 
     def of(self, uid: str) -> Connection | None:
         """Return the connection to the server of a cluster; None if there is none yet."""
         with self._lock:
-            known = self._found.get(uid)
-            return known[2] if known is not None else None
+            entry = self._connections.get(uid)
+            return entry[2] if entry is not None else None
 
     def follow(self, uid: str, namespace: str, name: str, address: Address, world: World) -> Connection:
         """Return the connection to the server of a cluster at this address. It is made if there is none to that address."""
@@ -31,13 +31,13 @@ class Servers:
                 world.job_changed(identity)
 
         with self._lock:
-            known = self._found.get(uid)
-            if known is not None and known[2].address == address:
-                return known[2]
+            entry = self._connections.get(uid)
+            if entry is not None and entry[2].address == address:
+                return entry[2]
             self._drop(namespace, name)
-            made = Connection(address, job_changed, lambda: world.cluster_changed(namespace, name))
-            self._found[uid] = namespace, name, made
-            return made
+            connection = Connection(address, job_changed, lambda: world.cluster_changed(namespace, name))
+            self._connections[uid] = namespace, name, connection
+            return connection
 
     def drop(self, namespace: str, name: str) -> None:
         """Close the connection to a cluster that is gone."""
@@ -47,10 +47,10 @@ class Servers:
     def close(self) -> None:
         """Close all connections."""
         with self._lock:
-            for _, _, connection in self._found.values():
+            for _, _, connection in self._connections.values():
                 connection.close()
-            self._found.clear()
+            self._connections.clear()
 
     def _drop(self, namespace: str, name: str) -> None:
-        for uid in [uid for uid, (where, which, _) in self._found.items() if (where, which) == (namespace, name)]:
-            self._found.pop(uid)[2].close()
+        for uid in [uid for uid, (where, which, _) in self._connections.items() if (where, which) == (namespace, name)]:
+            self._connections.pop(uid)[2].close()

@@ -96,9 +96,9 @@ class SeenJob:
     @property
     def snapshot_name(self) -> str | None:
         """The name, on its cluster, of the snapshot that the job starts from; None if it starts empty."""
-        wanted = self.resource.spec.initial_snapshot_resource_name
+        resource_name = self.resource.spec.initial_snapshot_resource_name
         named = self.snapshot.spec.name if self.snapshot is not None else None
-        return named or wanted
+        return named or resource_name
 
 
 @dataclass(frozen=True)
@@ -122,35 +122,35 @@ def number_of(identity: str) -> int:
     return int(identity.replace("-", ""), 16)
 
 
-def decide_job(seen: SeenJob) -> JobDecision:
+def decide_job(view: SeenJob) -> JobDecision:
     """Decide the next step for a JetJob."""
-    if seen.actual is None:
-        return _without_job(seen)
-    return JobDecision(_action(seen, seen.actual), _status(seen, seen.actual))
+    if view.actual is None:
+        return _without_job(view)
+    return JobDecision(_action(view, view.actual), _status(view, view.actual))
 
 
-def decide_away(seen: SeenJob, seconds: float) -> JetJobStatus | None:
+def decide_away(view: SeenJob, seconds: float) -> JetJobStatus | None:
     """Return the status of a submitted job whose server has been away for so long; None if the status stays as it is.
 
     The job may run on meanwhile. Its id and times stay, and so does the generation of the spec that was brought about last.
     """
-    known = seen.resource.status
-    if known is None or known.phase in FINISHED or seconds < AWAY_SECONDS:
+    status = view.resource.status
+    if status is None or status.phase in FINISHED or seconds < AWAY_SECONDS:
         return None
-    obstacle = _cluster_obstacle(seen, answers=False)
-    return known.model_copy(update={"phase": JobPhase.FAILED, "failure_text": obstacle, "suspension_cause": None})
+    obstacle = _cluster_obstacle(view, answers=False)
+    return status.model_copy(update={"phase": JobPhase.FAILED, "failure_text": obstacle, "suspension_cause": None})
 
 
-def _without_job(seen: SeenJob) -> JobDecision:
-    known = seen.resource.status
-    if known is not None and known.phase in FINISHED:  # its control plane has forgotten it
-        return JobDecision(None, known)
-    obstacle = _obstacle(seen)
+def _without_job(view: SeenJob) -> JobDecision:
+    status = view.resource.status
+    if status is not None and status.phase in FINISHED:  # its control plane has forgotten it
+        return JobDecision(None, status)
+    obstacle = _obstacle(view)
     if obstacle is not None:
-        return JobDecision(None, _waiting(seen, JobPhase.FAILED, obstacle), _passes(seen))
+        return JobDecision(None, _waiting(view, JobPhase.FAILED, obstacle), _passes(view))
     # The id is written before the job is submitted: without an id there is no job.
-    identity = number_of(job_id(seen.uid))
-    return JobDecision(JobAction.SUBMIT, _waiting(seen, JobPhase.NOT_RUNNING, None).model_copy(update={"id": identity}))
+    identity = number_of(job_id(view.uid))
+    return JobDecision(JobAction.SUBMIT, _waiting(view, JobPhase.NOT_RUNNING, None).model_copy(update={"id": identity}))
 
 
 def digest_of(artifact: str) -> str | None:
@@ -166,94 +166,92 @@ def options_of(spec: JetJobSpec) -> dict[str, Any]:
     return dict(spec.options or {}) | allowed | shared
 
 
-def failed(seen: SeenJob, reason: str) -> JetJobStatus:
+def failed(view: SeenJob, reason: str) -> JetJobStatus:
     """Return the status of a job that could not be submitted."""
-    return _waiting(seen, JobPhase.FAILED, reason)
+    return _waiting(view, JobPhase.FAILED, reason)
 
 
-def _obstacle(seen: SeenJob) -> str | None:
+def _obstacle(view: SeenJob) -> str | None:
     """Return the reason why the job cannot be submitted now; None if it can. The job is submitted once the reason is gone."""
-    spec, cluster = seen.resource.spec, seen.cluster
+    spec, cluster = view.resource.spec, view.cluster
     if cluster is None:
-        return _cluster_obstacle(seen, answers=False)
+        return _cluster_obstacle(view, answers=False)
     if not cluster.spec.jet.enabled:
         return JET_DISABLED
     if (spec.bucket_config is not None or spec.remote_url is not None) and not cluster.spec.jet.resource_upload_enabled:
         return UPLOAD_DISABLED
-    if seen.older_namesake is not None:
-        return f"JetJob {seen.older_namesake} already uses the same name"
+    if view.older_namesake is not None:
+        return f"JetJob {view.older_namesake} already uses the same name"
     answers = cluster.status is not None and cluster.status.phase is ClusterPhase.RUNNING
-    obstacle = _cluster_obstacle(seen, answers)
-    return obstacle or _snapshot_obstacle(seen)
+    obstacle = _cluster_obstacle(view, answers)
+    return obstacle or _snapshot_obstacle(view)
 
 
-def _passes(seen: SeenJob) -> bool:
+def _passes(view: SeenJob) -> bool:
     """True if the cluster is being made, or the snapshot exported: they may have been applied together with the job."""
-    if seen.cluster is None or seen.older_namesake is not None or not seen.cluster.spec.jet.enabled:
+    if view.cluster is None or view.older_namesake is not None or not view.cluster.spec.jet.enabled:
         return False
-    if seen.cluster.status is None or seen.cluster.status.phase in (None, ClusterPhase.PENDING):
-        return _obstacle(seen) == _cluster_obstacle(seen, answers=False)
-    if seen.snapshot is None:
+    if view.cluster.status is None or view.cluster.status.phase in (None, ClusterPhase.PENDING):
+        return _obstacle(view) == _cluster_obstacle(view, answers=False)
+    if view.snapshot is None:
         return False
-    state = seen.snapshot.status.state if seen.snapshot.status is not None else None
+    state = view.snapshot.status.state if view.snapshot.status is not None else None
     return state in (None, SnapshotState.WAITING, SnapshotState.EXPORTING)
 
 
-def outlook_of(seen: SeenJob, decision: JobDecision, cancelled_as_planned: bool) -> Outlook:
+def outlook_of(view: SeenJob, decision: JobDecision, cancelled_as_planned: bool) -> Outlook:
     """Return the meaning of a job's status for whoever waits for the job to be as its spec says.
 
     ``cancelled_as_planned``: a JetJobSnapshot with cancelJob has ended it. A job that has ended as its spec says stays ready,
     also when nobody knows any more how it has ended.
     """
-    status, wanted, actual = decision.status, seen.resource.spec.state, seen.actual
+    status, goal, actual = decision.status, view.resource.spec.state, view.actual
     assert status.phase is not None
     if status.phase is JobPhase.FAILED and decision.passes:
         return COMING
     if status.phase is JobPhase.RUNNING:
-        on_its_way = wanted in (JobStateWanted.SUSPENDED, JobStateWanted.CANCELED) or is_owed(seen)
+        on_its_way = goal in (JobStateWanted.SUSPENDED, JobStateWanted.CANCELED) or is_owed(view)
         return COMING if on_its_way else GOOD
     if status.phase is JobPhase.SUSPENDED:
         if status.suspension_cause != BY_USER:
             return LOST
-        return GOOD if wanted is JobStateWanted.SUSPENDED else COMING
+        return GOOD if goal is JobStateWanted.SUSPENDED else COMING
     if status.phase is JobPhase.EXECUTION_FAILED:
         before = {each.type: each for each in status.conditions if each.reason == status.phase.value}
         ready = before["Ready"].status is ConditionStatus.TRUE if "Ready" in before else False
-        if ready or (
-            actual is not None and actual.user_cancelled and (cancelled_as_planned or wanted is JobStateWanted.CANCELED)
-        ):
+        if ready or (actual is not None and actual.user_cancelled and (cancelled_as_planned or goal is JobStateWanted.CANCELED)):
             return GOOD
         return ENDED if actual is not None and actual.user_cancelled else LOST
     return usual_outlook(status.phase)
 
 
-def _cluster_obstacle(seen: SeenJob, answers: bool) -> str | None:
-    name = seen.resource.spec.hazelcast_resource_name
-    if seen.cluster is None:
+def _cluster_obstacle(view: SeenJob, answers: bool) -> str | None:
+    name = view.resource.spec.hazelcast_resource_name
+    if view.cluster is None:
         return f"Hazelcast '{name}' not found"
     return None if answers else f"Hazelcast '{name}' is not running"
 
 
-def _snapshot_obstacle(seen: SeenJob) -> str | None:
+def _snapshot_obstacle(view: SeenJob) -> str | None:
     """Return the reason why the job cannot start from the snapshot that it names; None if it can, or names none.
 
     The job's cluster knows the snapshot by a name that may be that of another job's state, so the state itself is compared.
     """
-    name, cluster = seen.resource.spec.initial_snapshot_resource_name, seen.resource.spec.hazelcast_resource_name
+    name, cluster = view.resource.spec.initial_snapshot_resource_name, view.resource.spec.hazelcast_resource_name
     if name is None:
         return None
-    if seen.snapshot is None:
+    if view.snapshot is None:
         return f"JetJobSnapshot '{name}' not found"
-    state = seen.snapshot.status.state if seen.snapshot.status is not None else None
+    state = view.snapshot.status.state if view.snapshot.status is not None else None
     if state is not SnapshotState.EXPORTED:
         there = state.value if state is not None else "not there yet"
         return f"JetJobSnapshot '{name}' is {there}: only an Exported one has state"
-    if seen.snapshot_home not in (None, cluster):
+    if view.snapshot_home not in (None, cluster):
         return (
-            f"JetJobSnapshot '{name}' is of Hazelcast '{seen.snapshot_home}', and this job runs on '{cluster}': a job starts "
+            f"JetJobSnapshot '{name}' is of Hazelcast '{view.snapshot_home}', and this job runs on '{cluster}': a job starts "
             "from the state of its own cluster"
         )
-    if not seen.snapshot_kept:
+    if not view.snapshot_kept:
         return (
             f"JetJobSnapshot '{name}': Hazelcast '{cluster}' no longer has the state that was saved for it. Export it once more, "
             "as another JetJobSnapshot"
@@ -261,39 +259,39 @@ def _snapshot_obstacle(seen: SeenJob) -> str | None:
     return None
 
 
-def _action(seen: SeenJob, actual: JobStatus) -> JobAction | None:
+def _action(view: SeenJob, actual: JobStatus) -> JobAction | None:
     """Return the action that brings about the spec; None if the job is as asked for, or is on its way there."""
-    state, wanted = actual.status, seen.resource.spec.state
+    state, goal = actual.status, view.resource.spec.state
     if state.terminal:
         return None
-    if wanted is JobStateWanted.CANCELED:
+    if goal is JobStateWanted.CANCELED:
         return JobAction.CANCEL
-    if wanted is JobStateWanted.SUSPENDED:
+    if goal is JobStateWanted.SUSPENDED:
         return JobAction.SUSPEND if state in (JobState.RUNNING, JobState.STARTING, JobState.NOT_RUNNING) else None
-    if is_owed(seen):
+    if is_owed(view):
         return JobAction.RESTART if state is JobState.RUNNING else None
     if state is JobState.SUSPENDED:
         # A job that has suspended itself because it failed would only fail again: it waits for a new spec.
-        return JobAction.RESUME if actual.suspension_cause == BY_USER or _is_new(seen) else None
+        return JobAction.RESUME if actual.suspension_cause == BY_USER or _is_new(view) else None
     return None
 
 
-def is_owed(seen: SeenJob) -> bool:
+def is_owed(view: SeenJob) -> bool:
     """True if this generation of the spec asks for a restart that was not carried out yet.
 
     A change of spec.state asks for it. If a user changes the state and then changes it back between two looks, the generation is
     newer although nothing differs: this counts as a restart, too. A generation in which only the code's place differs does not.
     """
-    if seen.resource.spec.state is not JobStateWanted.RESTARTED or not _is_new(seen):
+    if view.resource.spec.state is not JobStateWanted.RESTARTED or not _is_new(view):
         return False
-    known = seen.resource.status
-    return known is None or known.observed_state is not JobStateWanted.RESTARTED or not is_elsewhere(seen)
+    status = view.resource.status
+    return status is None or status.observed_state is not JobStateWanted.RESTARTED or not is_elsewhere(view)
 
 
-def is_elsewhere(seen: SeenJob) -> bool:
+def is_elsewhere(view: SeenJob) -> bool:
     """True if the spec places the code elsewhere than the generation that was brought about last."""
-    known = seen.resource.status
-    return known is not None and known.observed_source is not None and known.observed_source != source_of(seen.resource.spec)
+    status = view.resource.status
+    return status is not None and status.observed_source is not None and status.observed_source != source_of(view.resource.spec)
 
 
 def source_of(spec: JetJobSpec) -> str:
@@ -306,30 +304,30 @@ def source_of(spec: JetJobSpec) -> str:
     return spec.bucket_config.bucket_uri + (f" (Secret {secret})" if secret is not None else "")
 
 
-def observed(seen: SeenJob) -> dict[str, Any]:
+def observed(view: SeenJob) -> dict[str, Any]:
     """Return the fields of the status that say that this generation of the spec is brought about."""
-    spec = seen.resource.spec
-    return {"observed_generation": seen.generation, "observed_state": spec.state, "observed_source": source_of(spec)}
+    spec = view.resource.spec
+    return {"observed_generation": view.generation, "observed_state": spec.state, "observed_source": source_of(spec)}
 
 
-def _is_new(seen: SeenJob) -> bool:
-    status = seen.resource.status
-    return status is None or status.observed_generation != seen.generation
+def _is_new(view: SeenJob) -> bool:
+    status = view.resource.status
+    return status is None or status.observed_generation != view.generation
 
 
-def _waiting(seen: SeenJob, phase: JobPhase, obstacle: str | None) -> JetJobStatus:
+def _waiting(view: SeenJob, phase: JobPhase, obstacle: str | None) -> JetJobStatus:
     return JetJobStatus(
-        **observed(seen),
-        conditions=list(seen.resource.status.conditions) if seen.resource.status is not None else [],
+        **observed(view),
+        conditions=list(view.resource.status.conditions) if view.resource.status is not None else [],
         phase=phase,
         failure_text=obstacle,
     )
 
 
-def _status(seen: SeenJob, actual: JobStatus) -> JetJobStatus:
-    before = seen.resource.status
-    about = observed(seen)
-    if before is not None and is_owed(seen) and not actual.status.terminal:
+def _status(view: SeenJob, actual: JobStatus) -> JetJobStatus:
+    before = view.resource.status
+    about = observed(view)
+    if before is not None and is_owed(view) and not actual.status.terminal:
         about |= {"observed_generation": before.observed_generation, "observed_state": before.observed_state}
     return JetJobStatus(
         **about,

@@ -57,34 +57,34 @@ class MapDecision:
     """The status once the settings are applied."""
 
 
-def decide_map(seen: SeenMap) -> MapDecision:
+def decide_map(view: SeenMap) -> MapDecision:
     """Decide the next step for a Map."""
-    spec, cluster = seen.resource.spec, seen.cluster
-    if seen.leaving:
-        return MapDecision(None, _status(seen, MapState.TERMINATING, None))
+    spec, cluster = view.resource.spec, view.cluster
+    if view.leaving:
+        return MapDecision(None, _status(view, MapState.TERMINATING, None))
     missing = _missing(spec)
     if missing is not None:
-        return MapDecision(None, _status(seen, MapState.FAILED, missing))
+        return MapDecision(None, _status(view, MapState.FAILED, missing))
     if cluster is None:
-        return MapDecision(None, _status(seen, MapState.PENDING, f"Hazelcast '{spec.hazelcast_resource_name}' not found"))
+        return MapDecision(None, _status(view, MapState.PENDING, f"Hazelcast '{spec.hazelcast_resource_name}' not found"))
     if cluster.status is None or cluster.status.phase is not ClusterPhase.RUNNING:
-        return MapDecision(None, _status(seen, MapState.PENDING, f"Hazelcast '{spec.hazelcast_resource_name}' is not running"))
-    wanted = _wanted(spec)
-    actual = None if seen.facts is None else MapSettings(seen.facts.journal_capacity, seen.facts.ttl_seconds or 0)
-    return MapDecision(wanted if actual != wanted else None, _status(seen, MapState.SUCCESS, None))
+        return MapDecision(None, _status(view, MapState.PENDING, f"Hazelcast '{spec.hazelcast_resource_name}' is not running"))
+    settings = _settings_in(spec)
+    actual = None if view.facts is None else MapSettings(view.facts.journal_capacity, view.facts.ttl_seconds or 0)
+    return MapDecision(settings if actual != settings else None, _status(view, MapState.SUCCESS, None))
 
 
-def persisting_map(seen: SeenMap) -> MapStatus:
+def persisting_map(view: SeenMap) -> MapStatus:
     """Return the status while the map is being configured."""
-    return _status(seen, MapState.PERSISTING, None)
+    return _status(view, MapState.PERSISTING, None)
 
 
-def refused_map(seen: SeenMap, reason: str) -> MapStatus:
+def refused_map(view: SeenMap, reason: str) -> MapStatus:
     """Return the status after the cluster has refused the settings."""
-    return _status(seen, MapState.FAILED, reason)
+    return _status(view, MapState.FAILED, reason)
 
 
-def _wanted(spec: MapSpec) -> MapSettings:
+def _settings_in(spec: MapSpec) -> MapSettings:
     return MapSettings(spec.event_journal.capacity if spec.event_journal is not None else 0, spec.time_to_live_seconds)
 
 
@@ -102,7 +102,7 @@ def _missing(spec: MapSpec) -> str | None:
     return None
 
 
-def _status(seen: SeenMap, state: MapState, message: str | None) -> MapStatus:
-    known = seen.resource.status
-    conditions = list(known.conditions) if known is not None else []
-    return MapStatus(observed_generation=seen.generation, conditions=conditions, state=state, message=message)
+def _status(view: SeenMap, state: MapState, message: str | None) -> MapStatus:
+    before = view.resource.status
+    conditions = list(before.conditions) if before is not None else []
+    return MapStatus(observed_generation=view.generation, conditions=conditions, state=state, message=message)

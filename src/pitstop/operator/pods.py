@@ -88,11 +88,11 @@ def _resources(usual: Object, own: ContainerResources) -> Object:
     return {"requests": all_requests, "limits": all_limits}
 
 
-def _cores(asked: ContainerResources | None) -> int | None:
+def _cores(resources: ContainerResources | None) -> int | None:
     """Return the number of cores that a member lends, if its resources say how many it has: at least one."""
-    if asked is None:
+    if resources is None:
         return None
-    written = (asked.requests or {}).get("cpu") or (asked.limits or {}).get("cpu")
+    written = (resources.requests or {}).get("cpu") or (resources.limits or {}).get("cpu")
     cpu = amount(written) if written is not None else None
     return max(1, int(cpu)) if cpu is not None else None
 
@@ -146,7 +146,7 @@ def _container(cluster: Named, image: Image, arguments: list[str], cores: str, m
 
 
 def _variables(cluster: Named) -> list[Object]:
-    found: list[Object] = [
+    variables: list[Object] = [
         {"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},
         {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
         {"name": "HOME", "value": _TEMPORARY},
@@ -158,8 +158,11 @@ def _variables(cluster: Named) -> list[Object]:
     ]
     store = cluster.resource.spec.store_secret_name
     if store is not None:
-        found += [_from_secret("PITSTOP_STORE", store, STORE_KEY), _from_secret("PGPASSWORD", store, PASSWORD_KEY, optional=True)]
-    return found
+        variables += [
+            _from_secret("PITSTOP_STORE", store, STORE_KEY),
+            _from_secret("PGPASSWORD", store, PASSWORD_KEY, optional=True),
+        ]
+    return variables
 
 
 def _from_secret(variable: str, secret: str, key: str, optional: bool = False) -> Object:

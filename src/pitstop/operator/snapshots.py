@@ -52,7 +52,7 @@ class SeenSnapshot:
     """True if the job's cluster answers."""
     actual: JobState | None = None
     """The state of that JetJob's job; None if its cluster has no such job."""
-    kept: SnapshotRecord | None = None
+    record: SnapshotRecord | None = None
     """The snapshot as its control plane keeps it; None if none of that name and job is younger than the resource."""
     job_phase: JobPhase | None = None
     """The phase in the status of that JetJob."""
@@ -75,31 +75,31 @@ class SnapshotDecision:
     status: JetJobSnapshotStatus
 
 
-def decide_snapshot(seen: SeenSnapshot) -> SnapshotDecision:
+def decide_snapshot(view: SeenSnapshot) -> SnapshotDecision:
     """Decide the next step for a JetJobSnapshot. It is exported once; one that has failed stays so.
 
     It waits for what comes by itself: resources are applied together, and jobs start anew.
     """
-    known = seen.resource.status
-    state = known.state if known is not None else None
-    if known is not None and state in (SnapshotState.EXPORTED, SnapshotState.FAILED):
-        return SnapshotDecision(False, known.model_copy(update={"observed_generation": seen.generation}))
-    if seen.namesake is not None and seen.namesake.leaving:
-        return SnapshotDecision(False, _status(seen, SnapshotState.WAITING, f"JetJobSnapshot {seen.namesake.name} has yet to go"))
-    if seen.namesake is not None:
-        message = f"JetJobSnapshot {seen.namesake.name} already uses the same name"
-        return SnapshotDecision(False, _status(seen, SnapshotState.FAILED, message))
-    if seen.kept is not None and state is SnapshotState.EXPORTING:
-        return SnapshotDecision(False, _status(seen, SnapshotState.EXPORTED, None, seen.kept))
-    if seen.job_there and not seen.reached:
-        return SnapshotDecision(False, _status(seen, state or SnapshotState.WAITING, "the job's cluster does not answer yet"))
-    obstacle, passes = _obstacle(seen)
+    status = view.resource.status
+    state = status.state if status is not None else None
+    if status is not None and state in (SnapshotState.EXPORTED, SnapshotState.FAILED):
+        return SnapshotDecision(False, status.model_copy(update={"observed_generation": view.generation}))
+    if view.namesake is not None and view.namesake.leaving:
+        return SnapshotDecision(False, _status(view, SnapshotState.WAITING, f"JetJobSnapshot {view.namesake.name} has yet to go"))
+    if view.namesake is not None:
+        message = f"JetJobSnapshot {view.namesake.name} already uses the same name"
+        return SnapshotDecision(False, _status(view, SnapshotState.FAILED, message))
+    if view.record is not None and state is SnapshotState.EXPORTING:
+        return SnapshotDecision(False, _status(view, SnapshotState.EXPORTED, None, view.record))
+    if view.job_there and not view.reached:
+        return SnapshotDecision(False, _status(view, state or SnapshotState.WAITING, "the job's cluster does not answer yet"))
+    obstacle, passes = _obstacle(view)
     if obstacle is None:
-        return SnapshotDecision(True, _status(seen, SnapshotState.EXPORTING, None))
-    if state is SnapshotState.EXPORTING and seen.actual is not None and not seen.actual.terminal:
-        return SnapshotDecision(False, _status(seen, SnapshotState.EXPORTING, None))  # it is under way: it may end the job, too
+        return SnapshotDecision(True, _status(view, SnapshotState.EXPORTING, None))
+    if state is SnapshotState.EXPORTING and view.actual is not None and not view.actual.terminal:
+        return SnapshotDecision(False, _status(view, SnapshotState.EXPORTING, None))  # it is under way: it may end the job, too
     waits = passes and state is not SnapshotState.EXPORTING
-    return SnapshotDecision(False, _status(seen, SnapshotState.WAITING if waits else SnapshotState.FAILED, obstacle))
+    return SnapshotDecision(False, _status(view, SnapshotState.WAITING if waits else SnapshotState.FAILED, obstacle))
 
 
 def folder_of(record: SnapshotRecord) -> str:
@@ -108,52 +108,51 @@ def folder_of(record: SnapshotRecord) -> str:
 
 
 def its_own(
-    resource: JetJobSnapshot, name: str, job: str | None, made: float, records: Iterable[SnapshotRecord]
+    resource: JetJobSnapshot, name: str, job: str | None, earliest: float, records: Iterable[SnapshotRecord]
 ) -> SnapshotRecord | None:
     """Return the saved state of a cluster that was exported for this resource; None if there is none.
 
-    ``name`` is the name of the snapshot. ``job`` is the id of its job; None for any job. ``made`` is the time when the resource
-    was made, in seconds since the epoch. If the status does not name the saved state yet, one that is older than ``made`` does
-    not count.
+    ``name`` is the name of the snapshot. ``job`` is the id of its job; None for any job. ``earliest`` is the time when the
+    resource was made, in seconds since the epoch. An older state does not count, unless the status names it.
     """
-    known = resource.status.saved_as if resource.status is not None else None
+    folder = resource.status.saved_as if resource.status is not None else None
     for record in records:
         if record.name != name:
             continue
-        if folder_of(record) == known if known is not None else record.created >= made and job in (None, record.job_id):
+        if folder_of(record) == folder if folder is not None else record.created >= earliest and job in (None, record.job_id):
             return record
     return None
 
 
-def could_not_export(seen: SeenSnapshot, reason: str) -> JetJobSnapshotStatus:
+def could_not_export(view: SeenSnapshot, reason: str) -> JetJobSnapshotStatus:
     """Return the status after the job's cluster has refused the export."""
-    return _status(seen, SnapshotState.FAILED, reason)
+    return _status(view, SnapshotState.FAILED, reason)
 
 
-def _obstacle(seen: SeenSnapshot) -> tuple[str | None, bool]:
+def _obstacle(view: SeenSnapshot) -> tuple[str | None, bool]:
     """Return (the reason why nothing can be exported now, None if it can; True if that passes by itself)."""
-    name = seen.resource.spec.jet_job_resource_name
-    if not seen.job_there:
-        return f"JetJob '{name}' not found", seen.age < MISSING_SECONDS
-    if seen.actual is JobState.RUNNING:
+    name = view.resource.spec.jet_job_resource_name
+    if not view.job_there:
+        return f"JetJob '{name}' not found", view.age < MISSING_SECONDS
+    if view.actual is JobState.RUNNING:
         return None, True
-    if seen.actual in ON_ITS_WAY:
-        return f"'{name}' is {PHASES[seen.actual].value}: its state is exported once it runs", True
-    if seen.actual is None and seen.job_phase not in FINISHED:
+    if view.actual in ON_ITS_WAY:
+        return f"'{name}' is {PHASES[view.actual].value}: its state is exported once it runs", True
+    if view.actual is None and view.job_phase not in FINISHED:
         return f"'{name}' is not submitted yet: its state is exported once it runs", True
-    phase = PHASES[seen.actual] if seen.actual is not None else seen.job_phase
+    phase = PHASES[view.actual] if view.actual is not None else view.job_phase
     return f"{ONLY_OF_RUNNING}: '{name}' is {phase.value if phase is not None else 'new'}", False
 
 
 def _status(
-    seen: SeenSnapshot, state: SnapshotState, message: str | None, kept: SnapshotRecord | None = None
+    view: SeenSnapshot, state: SnapshotState, message: str | None, record: SnapshotRecord | None = None
 ) -> JetJobSnapshotStatus:
-    known = seen.resource.status
+    before = view.resource.status
     return JetJobSnapshotStatus(
-        observed_generation=seen.generation,
-        conditions=list(known.conditions) if known is not None else [],
+        observed_generation=view.generation,
+        conditions=list(before.conditions) if before is not None else [],
         state=state,
-        creation_time=moment(kept.created) if kept is not None else None,
-        saved_as=folder_of(kept) if kept is not None else None,
+        creation_time=moment(record.created) if record is not None else None,
+        saved_as=folder_of(record) if record is not None else None,
         message=message,
     )

@@ -87,15 +87,15 @@ class World:
             self._look_at(key)
 
     def _hears(self, kind: Kind) -> Callable[[Object], None]:
-        def changed(found: Object) -> None:
-            namespace, name = found["metadata"]["namespace"], found["metadata"]["name"]
-            self._look_at(key_of(kind, found))
+        def changed(body: Object) -> None:
+            namespace, name = body["metadata"]["namespace"], body["metadata"]["name"]
+            self._look_at(key_of(kind, body))
             if kind is kinds.HAZELCAST:
                 self.look_at_all_of(namespace, name)
             elif kind is kinds.JET_JOB:
-                self._job_keys[job_id(found["metadata"]["uid"])] = key_of(kind, found)
+                self._job_keys[job_id(body["metadata"]["uid"])] = key_of(kind, body)
                 self._look_at_those(kinds.JET_JOB_SNAPSHOT, namespace, "jetJobResourceName", name)
-                self._look_at_namesakes(found)
+                self._look_at_namesakes(body)
             elif kind is kinds.JET_JOB_SNAPSHOT:
                 self._look_at_those(kinds.JET_JOB, namespace, "initialSnapshotResourceName", name)
 
@@ -112,10 +112,10 @@ class World:
             if each["metadata"]["uid"] != job["metadata"]["uid"] and job_name_of(each) == job_name_of(job):
                 self._look_at(key_of(kinds.JET_JOB, each))
 
-    def _child_changed(self, found: Object) -> None:
-        owner = owner_of(found)
+    def _child_changed(self, body: Object) -> None:
+        owner = owner_of(body)
         if owner is not None:
-            self._look_at(Key(kinds.HAZELCAST.name, found["metadata"]["namespace"], owner["name"]))
+            self._look_at(Key(kinds.HAZELCAST.name, body["metadata"]["namespace"], owner["name"]))
 
 
 def job_name_of(job: Object) -> str:
@@ -130,30 +130,30 @@ def snapshot_name_of(snapshot: Object) -> str:
     return name
 
 
-def key_of(kind: Kind, found: Object) -> Key:
+def key_of(kind: Kind, body: Object) -> Key:
     """Return the key of one of our resources."""
-    return Key(kind.name, found["metadata"]["namespace"], found["metadata"]["name"])
+    return Key(kind.name, body["metadata"]["namespace"], body["metadata"]["name"])
 
 
-def owner_of(found: Object) -> Object | None:
+def owner_of(body: Object) -> Object | None:
     """Return the entry of ``ownerReferences`` for the Hazelcast resource that owns an object; None if none owns it."""
-    for each in found["metadata"].get("ownerReferences", []):
+    for each in body["metadata"].get("ownerReferences", []):
         if each["kind"] == kinds.HAZELCAST.name and each["apiVersion"].partition("/")[0] == GROUP:
             owner: Object = each
             return owner
     return None
 
 
-def read(model: type[R], found: Object | None) -> R | None:
+def read(model: type[R], body: Object | None) -> R | None:
     """Return a resource as our own type.
 
     None for a resource that a later release wrote, or that is older than the rules of its definition. It is left alone.
     """
-    if found is None:
+    if body is None:
         return None
     try:
-        return model.model_validate(found)
+        return model.model_validate(body)
     except ValidationError as error:
-        what = f"{found['kind']} {found['metadata']['namespace']}/{found['metadata']['name']}"
+        what = f"{body['kind']} {body['metadata']['namespace']}/{body['metadata']['name']}"
         log.warning("a resource cannot be read, and is left alone", resource=what, reason=str(error.errors()[0]["msg"]))
         return None

@@ -32,7 +32,7 @@ class Writer:
     def status(
         self,
         kind: Kind,
-        found: Object,
+        body: Object,
         status: Status,
         phase: Phase,
         message: str | None,
@@ -41,40 +41,40 @@ class Writer:
     ) -> Object:
         """Write the status of a resource if it differs, with an event if its phase is new. Return the resource as it then is."""
         now = self._now().replace(microsecond=0)
-        generation = found["metadata"]["generation"]
+        generation = body["metadata"]["generation"]
         conditions = conditions_of(phase, message, status.conditions, generation, now, outlook, ignored)
-        said = status.model_copy(update={"conditions": conditions}).model_dump(mode="json", by_alias=True, exclude_none=True)
-        before = found.get("status", {})
-        if said == before:
-            return found
-        self._api.apply_status(kind, {"metadata": _same(found), "status": said})
+        as_json = status.model_copy(update={"conditions": conditions}).model_dump(mode="json", by_alias=True, exclude_none=True)
+        before = body.get("status", {})
+        if as_json == before:
+            return body
+        self._api.apply_status(kind, {"metadata": _same(body), "status": as_json})
         if _phase_in(before) != phase.value:
-            log.info("status", kind=kind.name, name=found["metadata"]["name"], phase=phase.value, message=message)
-            note = message or f"{found['metadata']['name']} is {phase.value}"
-            self.event(kind, found, phase.value, note, (outlook or usual_outlook(phase)).degraded)
-        return found | {"status": said}
+            log.info("status", kind=kind.name, name=body["metadata"]["name"], phase=phase.value, message=message)
+            note = message or f"{body['metadata']['name']} is {phase.value}"
+            self.event(kind, body, phase.value, note, (outlook or usual_outlook(phase)).degraded)
+        return body | {"status": as_json}
 
-    def is_held(self, found: Object, owner: Object | None, finalizer: bool) -> bool:
+    def is_held(self, body: Object, owner: Object | None, finalizer: bool) -> bool:
         """True if the resource already has this owner, and has the finalizer exactly if ``finalizer``."""
-        there = {each["uid"] for each in found["metadata"].get("ownerReferences", [])}
-        held = FINALIZER in found["metadata"].get("finalizers", [])
+        there = {each["uid"] for each in body["metadata"].get("ownerReferences", [])}
+        held = FINALIZER in body["metadata"].get("finalizers", [])
         return held == finalizer and (owner is None or owner["uid"] in there)
 
-    def hold(self, kind: Kind, found: Object, owner: Object | None, finalizer: bool) -> None:
+    def hold(self, kind: Kind, body: Object, owner: Object | None, finalizer: bool) -> None:
         """Make a resource go with its owner, and hold it by a finalizer if ``finalizer``."""
-        metadata = _same(found) | ({"ownerReferences": [owner]} if owner is not None else {})
+        metadata = _same(body) | ({"ownerReferences": [owner]} if owner is not None else {})
         self._api.apply(kind, {"metadata": metadata | ({"finalizers": [FINALIZER]} if finalizer else {})})
 
-    def release(self, kind: Kind, found: Object) -> None:
+    def release(self, kind: Kind, body: Object) -> None:
         """Let a resource go that is being deleted, also if the finalizer came with a manifest, as out of a backup."""
-        finalizers = found["metadata"].get("finalizers", [])
+        finalizers = body["metadata"].get("finalizers", [])
         if FINALIZER in finalizers:
-            self._api.set_finalizers(kind, found, [each for each in finalizers if each != FINALIZER])
+            self._api.set_finalizers(kind, body, [each for each in finalizers if each != FINALIZER])
 
-    def event(self, kind: Kind, found: Object, reason: str, note: str, warning: bool = False) -> None:
+    def event(self, kind: Kind, body: Object, reason: str, note: str, warning: bool = False) -> None:
         """Record an event about a resource, for ``kubectl describe`` and ``kubectl events``."""
-        metadata, moment = found["metadata"], self._now().isoformat(timespec="seconds").replace("+00:00", "Z")
-        told = {
+        metadata, moment = body["metadata"], self._now().isoformat(timespec="seconds").replace("+00:00", "Z")
+        record = {
             "metadata": {"name": f"{metadata['name']}.{secrets.token_hex(8)}", "namespace": metadata["namespace"]},
             "involvedObject": {
                 "apiVersion": kind.api_version,
@@ -94,17 +94,17 @@ class Writer:
             "reportingInstance": self._reporter,
         }
         try:
-            self._api.create(kinds.EVENT, told)
+            self._api.create(kinds.EVENT, record)
         except ApiFault as error:  # nothing depends on it
             log.warning("an event could not be told", reason=str(error))
 
 
-def _same(found: Object) -> Object:
+def _same(body: Object) -> Object:
     """Return metadata that names this very resource, and no later one of its name."""
-    metadata = found["metadata"]
+    metadata = body["metadata"]
     return {"name": metadata["name"], "namespace": metadata["namespace"], "uid": metadata["uid"]}
 
 
 def _phase_in(status: Object) -> str | None:
-    found: str | None = status.get("phase") or status.get("state")
-    return found
+    phase: str | None = status.get("phase") or status.get("state")
+    return phase

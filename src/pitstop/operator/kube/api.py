@@ -67,7 +67,7 @@ class Kind:
 
 
 @functools.cache
-def _made(kind: Kind) -> type[GenericNamespacedResource]:
+def _resource_class(kind: Kind) -> type[GenericNamespacedResource]:
     if not kind.built_in:
         return create_namespaced_resource(kind.group, kind.version, kind.name, kind.plural)
     # The library's own classes for these hold fewer fields than a later Kubernetes sends: our objects are plain dictionaries.
@@ -77,7 +77,7 @@ def _made(kind: Kind) -> type[GenericNamespacedResource]:
 
 def _resource(kind: Kind) -> type[GenericNamespacedResource]:
     with _making:  # the library's registry takes no two threads at once
-        return _made(kind)
+        return _resource_class(kind)
 
 
 _making = threading.Lock()
@@ -101,9 +101,9 @@ class Api:
 
     def list(self, kind: Kind, namespace: str | None, labels: dict[str, str] | None = None) -> tuple[list[Object], str]:
         """Return (all objects of a kind, the version of the store that they are from). ``namespace``: None for all namespaces."""
-        found = self._client.list(kind.resource, namespace=namespace or ALL_NS, chunk_size=_PAGE, labels=cast(Any, labels))
-        objects: list[Object] = [dict(each) for each in found]
-        return objects, found.resourceVersion
+        answer = self._client.list(kind.resource, namespace=namespace or ALL_NS, chunk_size=_PAGE, labels=cast(Any, labels))
+        objects: list[Object] = [dict(each) for each in answer]
+        return objects, answer.resourceVersion
 
     def watch(
         self, kind: Kind, namespace: str | None, version: str, labels: dict[str, str] | None = None
@@ -116,8 +116,8 @@ class Api:
             resource_version=version,
             server_timeout=_WATCH_SECONDS,
         )
-        for what, found in changes:
-            yield what, dict(found)
+        for what, body in changes:
+            yield what, dict(body)
 
     def get(self, kind: Kind, namespace: str, name: str) -> Object | None:
         """Return the object as it is now; None if there is none."""
@@ -130,10 +130,10 @@ class Api:
                 return None
             raise
 
-    def create(self, kind: Kind, made: Object) -> Object | None:
+    def create(self, kind: Kind, body: Object) -> Object | None:
         """Create an object, and return it; None if there is one of its name."""
         try:
-            return dict(self._client.create(cast(Any, kind.resource)(made), namespace=made["metadata"]["namespace"]))
+            return dict(self._client.create(cast(Any, kind.resource)(body), namespace=body["metadata"]["namespace"]))
         except ApiError as error:
             if code_of(error) == CONFLICT:
                 return None
@@ -149,33 +149,33 @@ class Api:
                 return None
             raise
 
-    def apply(self, kind: Kind, wanted: Object) -> Object:
-        """Apply the fields in ``wanted`` to an object, and no others (server-side apply)."""
-        return self._apply(kind.resource, kind, wanted)
+    def apply(self, kind: Kind, fields: Object) -> Object:
+        """Apply these fields to an object, and no others (server-side apply)."""
+        return self._apply(kind.resource, kind, fields)
 
-    def apply_status(self, kind: Kind, wanted: Object) -> Object:
-        """Apply the ``status`` in ``wanted``."""
-        return self._apply(kind.resource.Status, kind, wanted)
+    def apply_status(self, kind: Kind, fields: Object) -> Object:
+        """Apply the ``status`` among these fields."""
+        return self._apply(kind.resource.Status, kind, fields)
 
-    def _apply(self, resource: Any, kind: Kind, wanted: Object) -> Object:
-        metadata = wanted["metadata"]
-        body = {"apiVersion": kind.api_version, "kind": kind.name, **wanted}
-        found = self._client.patch(
+    def _apply(self, resource: Any, kind: Kind, fields: Object) -> Object:
+        metadata = fields["metadata"]
+        body = {"apiVersion": kind.api_version, "kind": kind.name, **fields}
+        answer = self._client.patch(
             resource, metadata["name"], body, namespace=metadata["namespace"], patch_type=PatchType.APPLY, force=True
         )
-        return dict(cast(Any, found))
+        return dict(cast(Any, answer))
 
-    def set_finalizers(self, kind: Kind, found: Object, finalizers: Sequence[str]) -> None:
+    def set_finalizers(self, kind: Kind, body: Object, finalizers: Sequence[str]) -> None:
         """Let an object have these finalizers, whoever has set those that it has. Do nothing if the object is gone.
 
         A fault if it was changed since it was read: somebody else may have set another one.
         """
-        metadata = found["metadata"]
+        metadata = body["metadata"]
         same = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
-        body: Any = {"metadata": {**same, "finalizers": [*finalizers]}}
+        patch: Any = {"metadata": {**same, "finalizers": [*finalizers]}}
         client: Any = self._client
         try:
-            client.patch(kind.resource, metadata["name"], body, namespace=metadata["namespace"], patch_type=PatchType.MERGE)
+            client.patch(kind.resource, metadata["name"], patch, namespace=metadata["namespace"], patch_type=PatchType.MERGE)
         except ApiError as error:
             if code_of(error) != NOT_FOUND:
                 raise
@@ -205,10 +205,10 @@ def kube_config(context: str | None = None) -> KubeConfig:
     UsageError if none of them exists, or there is no such context.
     """
     try:
-        found = KubeConfig.from_env()
+        config = KubeConfig.from_env()
         if context is not None:
-            found = KubeConfig(clusters=found.clusters, users=found.users, contexts=found.contexts, current_context=context)
-        found.get()
+            config = KubeConfig(clusters=config.clusters, users=config.users, contexts=config.contexts, current_context=context)
+        config.get()
     except ConfigError as error:
         raise UsageError(f"No way to the API server of Kubernetes was found: {error}. Set KUBECONFIG.") from None
-    return found
+    return config

@@ -47,7 +47,7 @@ class Cache:
     def all(self, namespace: str | None = None) -> list[Object]:
         """Return all objects, or those of a namespace."""
         with self._lock:
-            return [found for (where, _), found in self._objects.items() if namespace in (None, where)]
+            return [body for (where, _), body in self._objects.items() if namespace in (None, where)]
 
     def follow(self, stopped: threading.Event) -> None:
         """Keep the copy up to date until ``stopped`` is set. A fault of the API server only delays it."""
@@ -61,10 +61,10 @@ class Cache:
                 if version is None:
                     version = self._read_all(api)
                     failures = 0
-                for what, found in api.watch(self.kind, self._namespace, version, self._labels):
+                for what, body in api.watch(self.kind, self._namespace, version, self._labels):
                     failures = 0
-                    version = found["metadata"]["resourceVersion"]
-                    self._take(what, found)
+                    version = body["metadata"]["resourceVersion"]
+                    self._take(what, body)
                     if stopped.is_set():
                         return
             except ApiFault as error:
@@ -84,8 +84,8 @@ class Cache:
                 stopped.wait(min(back_off(failures), 5.0))
 
     def _read_all(self, api: Api) -> str:
-        found, version = api.list(self.kind, self._namespace, self._labels)
-        now = {_place(each): each for each in found}
+        bodies, version = api.list(self.kind, self._namespace, self._labels)
+        now = {_place(each): each for each in bodies}
         with self._lock:
             before, self._objects = self._objects, now
         self._synced.set()
@@ -98,14 +98,14 @@ class Cache:
                 self._changed(each)
         return version
 
-    def _take(self, what: str, found: Object) -> None:
+    def _take(self, what: str, body: Object) -> None:
         with self._lock:
             if what == "DELETED":
-                self._objects.pop(_place(found), None)
+                self._objects.pop(_place(body), None)
             else:
-                self._objects[_place(found)] = found
-        self._changed(found)
+                self._objects[_place(body)] = body
+        self._changed(body)
 
 
-def _place(found: Object) -> tuple[str, str]:
-    return found["metadata"]["namespace"], found["metadata"]["name"]
+def _place(body: Object) -> tuple[str, str]:
+    return body["metadata"]["namespace"], body["metadata"]["name"]

@@ -35,8 +35,8 @@ class Lead:
     name: str
     holder: str
     clock: Callable[[], float] = time.monotonic
-    _seen: tuple[str, float] = field(default=("", 0.0))
-    _taken: bool = field(default=False)
+    _renewal: tuple[str, float] = field(default=("", 0.0))
+    _has_other_holder: bool = field(default=False)
     """True if another operator holds the lease."""
 
     def win(self, stopped: threading.Event) -> bool:
@@ -54,7 +54,7 @@ class Lead:
         while not stopped.wait(RETRY_SECONDS):
             if self._try():
                 renewed = self.clock()
-            elif self._taken or self.clock() - renewed > RENEW_SECONDS:
+            elif self._has_other_holder or self.clock() - renewed > RENEW_SECONDS:
                 log.error("the lead is lost: this operator ends", holder=self.holder)
                 return False
         return True
@@ -69,10 +69,10 @@ class Lead:
     def _take_or_renew(self) -> bool:
         lease = self.api.get(LEASE, self.namespace, self.name)
         if lease is None:
-            return self.api.create(LEASE, self._made()) is not None
+            return self.api.create(LEASE, self._new_lease()) is not None
         spec = lease["spec"]
-        self._taken = spec.get("holderIdentity") not in (self.holder, "", None)
-        if self._taken and not self._expired(lease):
+        self._has_other_holder = spec.get("holderIdentity") not in (self.holder, "", None)
+        if self._has_other_holder and not self._expired(lease):
             return False
         taken_over = spec.get("holderIdentity") != self.holder
         spec["leaseTransitions"] = spec.get("leaseTransitions", 0) + taken_over
@@ -83,10 +83,10 @@ class Lead:
 
     def _expired(self, lease: Object) -> bool:
         version = lease["metadata"]["resourceVersion"]
-        if self._seen[0] != version:
-            self._seen = version, self.clock()
+        if self._renewal[0] != version:
+            self._renewal = version, self.clock()
         seconds: int = lease["spec"].get("leaseDurationSeconds", LEASE_SECONDS)
-        return self.clock() - self._seen[1] > seconds
+        return self.clock() - self._renewal[1] > seconds
 
     def give_back(self) -> None:
         """Let another operator lead at once. This one must have stopped its work before."""
@@ -98,7 +98,7 @@ class Lead:
         except ApiFault as error:
             log.warning("the lease was not given back; it expires", reason=str(error))
 
-    def _made(self) -> Object:
+    def _new_lease(self) -> Object:
         now = _now()
         spec = {
             "holderIdentity": self.holder,

@@ -25,14 +25,14 @@ class RefusedError(Exception):
     """A part of a cluster cannot be made as it is asked for. The message says why."""
 
 
-def reconcile_cluster(around: Surroundings, found: Object) -> float | None:
+def reconcile_cluster(around: Surroundings, body: Object) -> float | None:
     """Reconcile a Hazelcast resource. Return the seconds until the next look; None: not before something changes."""
-    resource = read(Hazelcast, found)
+    resource = read(Hazelcast, body)
     if resource is None:
         return None
-    metadata = found["metadata"]
+    metadata = body["metadata"]
     cluster = Named(metadata["name"], metadata["namespace"], metadata["uid"], resource)
-    leaving = is_leaving(found)
+    leaving = is_leaving(body)
     missing = None if leaving else _missing_secret(around, cluster)
     refusal, connection = None, None
     if not leaving and missing is None:
@@ -40,7 +40,7 @@ def reconcile_cluster(around: Surroundings, found: Object) -> float | None:
     if connection is not None and connection.is_young and refusal is None and _phase(cluster) is ClusterPhase.RUNNING:
         return SOON_SECONDS  # it ran before this operator came, and is about to say how it is
     info = connection.info if connection is not None else None
-    seen = SeenCluster(
+    view = SeenCluster(
         cluster,
         metadata["generation"],
         missing_secret=missing,
@@ -50,9 +50,9 @@ def reconcile_cluster(around: Surroundings, found: Object) -> float | None:
         members=len(info.members) if info is not None and not resource.spec.executor_pods else 0,
         leaving=leaving,
     )
-    status = decide_cluster(seen)
+    status = decide_cluster(view)
     assert status.phase is not None
-    around.writer.status(kinds.HAZELCAST, found, status, status.phase, status.message, ignored=ignored_fields(resource.spec))
+    around.writer.status(kinds.HAZELCAST, body, status, status.phase, status.message, ignored=ignored_fields(resource.spec))
     if status.phase is ClusterPhase.FAILED:
         return around.retries.still_refused(cluster.uid, metadata["generation"])
     around.retries.forget(cluster.uid)
@@ -83,8 +83,8 @@ def _bring_about(around: Surroundings, cluster: Named) -> tuple[Connection | Non
         token = _token(around, cluster)
     except RefusedError as error:
         return around.servers.of(cluster.uid), str(error)
-    wanted = children(cluster, around.image, hashlib.sha256(token.encode()).hexdigest()[:16])
-    refusal = _all_ours(around, cluster, wanted) or _all_applied(around, cluster, wanted)
+    parts = children(cluster, around.image, hashlib.sha256(token.encode()).hexdigest()[:16])
+    refusal = _all_ours(around, cluster, parts) or _all_applied(around, cluster, parts)
     service = around.world.find(kinds.SERVICE, cluster.namespace, cluster.name)
     host = service["spec"].get("clusterIP") if service is not None and is_of(cluster, service) else None
     if not host:
@@ -93,10 +93,10 @@ def _bring_about(around: Surroundings, cluster: Named) -> tuple[Connection | Non
     return around.servers.follow(cluster.uid, cluster.namespace, cluster.name, address, around.world), refusal
 
 
-def _all_ours(around: Surroundings, cluster: Named, wanted: list[tuple[Kind, Object]]) -> str | None:
+def _all_ours(around: Surroundings, cluster: Named, parts: list[tuple[Kind, Object]]) -> str | None:
     """Return the reason to make nothing yet: an object of one of these names belongs to something else. None if there is none."""
     try:
-        for kind, each in wanted:
+        for kind, each in parts:
             name = each["metadata"]["name"]
             there = around.world.find(kind, cluster.namespace, name) or around.api.get(kind, cluster.namespace, name)
             if there is not None:
@@ -106,10 +106,10 @@ def _all_ours(around: Surroundings, cluster: Named, wanted: list[tuple[Kind, Obj
     return None
 
 
-def _all_applied(around: Surroundings, cluster: Named, wanted: list[tuple[Kind, Object]]) -> str | None:
+def _all_applied(around: Surroundings, cluster: Named, parts: list[tuple[Kind, Object]]) -> str | None:
     """Apply the parts that are not as wanted, and return the first refusal. A refused part keeps no other from being applied."""
     refusals = []
-    for kind, each in wanted:
+    for kind, each in parts:
         name, part = each["metadata"]["name"], marked(each)
         there = around.world.find(kind, cluster.namespace, name)
         if kind is kinds.CLAIM and there is not None:
@@ -128,20 +128,20 @@ def _all_applied(around: Surroundings, cluster: Named, wanted: list[tuple[Kind, 
 def _token(around: Surroundings, cluster: Named) -> str:
     """Return the token in the cluster's own Secret, made if needed. RefusedError if the Secret is not of this cluster."""
     name = cluster.token_secret
-    found = around.api.get(kinds.SECRET, cluster.namespace, name)
-    if found is None:
+    secret = around.api.get(kinds.SECRET, cluster.namespace, name)
+    if secret is None:
         around.api.create(kinds.SECRET, token_secret(cluster, secrets.token_urlsafe(32)))
-        found = around.api.get(kinds.SECRET, cluster.namespace, name)
-    if found is None:
+        secret = around.api.get(kinds.SECRET, cluster.namespace, name)
+    if secret is None:
         raise RefusedError(f"Secret '{name}' could not be made")
-    owner = owner_of(found)
+    owner = owner_of(secret)
     if owner is None or owner["name"] != cluster.name:
         raise RefusedError(f"Secret '{name}' is there already, and is not of this cluster: remove it, or rename this one")
     if owner["uid"] != cluster.uid:
         raise RefusedError(f"Secret '{name}' of an earlier cluster of this name has yet to go")
-    if TOKEN_KEY not in found.get("data", {}):
+    if TOKEN_KEY not in secret.get("data", {}):
         raise RefusedError(f"Secret '{name}' has no '{TOKEN_KEY}': remove it, and it is made anew")
-    return base64.b64decode(found["data"][TOKEN_KEY]).decode()
+    return base64.b64decode(secret["data"][TOKEN_KEY]).decode()
 
 
 def is_of(cluster: Named, there: Object) -> bool:

@@ -11,45 +11,45 @@ from pitstop.operator.resources import ClusterPhase, Hazelcast, Map, MapStatus, 
 from pitstop.operator.world import read
 
 
-def reconcile_map(around: Surroundings, found: Object) -> float | None:
+def reconcile_map(around: Surroundings, body: Object) -> float | None:
     """Reconcile a Map. Return the seconds until the next look; None: not before something changes.
 
     The entries of a map stay when its resource is deleted.
     """
-    resource = read(Map, found)
+    resource = read(Map, body)
     if resource is None:
         return None
-    metadata = found["metadata"]
-    if is_leaving(found):  # another finalizer holds it
-        seen = SeenMap(metadata["name"], metadata["generation"], resource, None, leaving=True)
-        _say(around, found, decide_map(seen).status)
+    metadata = body["metadata"]
+    if is_leaving(body):  # another finalizer holds it
+        view = SeenMap(metadata["name"], metadata["generation"], resource, None, leaving=True)
+        _say(around, body, decide_map(view).status)
         return None
     there = around.world.find(kinds.HAZELCAST, metadata["namespace"], resource.spec.hazelcast_resource_name)
     cluster = read(Hazelcast, there)
     if there is not None:
-        hold(around, kinds.MAP, found, there, finalizer=False)
+        hold(around, kinds.MAP, body, there, finalizer=False)
     connection = around.servers.of(there["metadata"]["uid"]) if there is not None else None
     running = cluster is not None and cluster.status is not None and cluster.status.phase is ClusterPhase.RUNNING
     if running and (connection is None or connection.info is None):
         return SOON_SECONDS
-    seen = SeenMap(metadata["name"], metadata["generation"], resource, cluster)
+    view = SeenMap(metadata["name"], metadata["generation"], resource, cluster)
     if running and connection is not None:
-        facts = {each.name: each for each in connection.service.maps()}.get(seen.map_name)
-        seen = SeenMap(metadata["name"], metadata["generation"], resource, cluster, facts)
-    decision = decide_map(seen)
+        facts = {each.name: each for each in connection.service.maps()}.get(view.map_name)
+        view = SeenMap(metadata["name"], metadata["generation"], resource, cluster, facts)
+    decision = decide_map(view)
     status = decision.status
     if decision.settings is not None and connection is not None:
-        _say(around, found, persisting_map(seen))
+        _say(around, body, persisting_map(view))
         try:
-            connection.service.map_configure(seen.map_name, decision.settings.journal_capacity, decision.settings.ttl_seconds)
+            connection.service.map_configure(view.map_name, decision.settings.journal_capacity, decision.settings.ttl_seconds)
         except UsageError as error:
-            status = refused_map(seen, error.message)
-    _say(around, found, status)
+            status = refused_map(view, error.message)
+    _say(around, body, status)
     return None
 
 
-def _say(around: Surroundings, found: Object, status: MapStatus) -> None:
+def _say(around: Surroundings, body: Object, status: MapStatus) -> None:
     assert status.state is not None
-    resource = read(Map, found)
+    resource = read(Map, body)
     ignored = ignored_fields(resource.spec) if resource is not None else ()
-    around.writer.status(kinds.MAP, found, status, status.state, status.message, ignored=ignored)
+    around.writer.status(kinds.MAP, body, status, status.state, status.message, ignored=ignored)

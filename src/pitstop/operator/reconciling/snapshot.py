@@ -31,129 +31,129 @@ OVER = (SnapshotState.EXPORTED, SnapshotState.FAILED)
 SAVING = (SnapshotState.EXPORTING, SnapshotState.EXPORTED)
 
 
-def reconcile_snapshot(around: Surroundings, found: Object) -> float | None:
+def reconcile_snapshot(around: Surroundings, body: Object) -> float | None:
     """Reconcile a JetJobSnapshot. Return the seconds until the next look; None: not before something changes."""
-    resource = read(JetJobSnapshot, found)
+    resource = read(JetJobSnapshot, body)
     if resource is None:
         return None
-    namespace = found["metadata"]["namespace"]
+    namespace = body["metadata"]["namespace"]
     job = around.world.find(kinds.JET_JOB, namespace, resource.spec.jet_job_resource_name)
     cluster = around.world.find(kinds.HAZELCAST, namespace, job["spec"]["hazelcastResourceName"]) if job is not None else None
-    if is_leaving(found):
-        return _let_go(around, found, resource, job)
-    hold(around, kinds.JET_JOB_SNAPSHOT, found, home_of(around, found, resource, job), finalizer=True)
+    if is_leaving(body):
+        return _let_go(around, body, resource, job)
+    hold(around, kinds.JET_JOB_SNAPSHOT, body, home_of(around, body, resource, job), finalizer=True)
     if resource.status is not None and resource.status.state in OVER:
-        around.slow.exports.forget(key_of(kinds.JET_JOB_SNAPSHOT, found))
+        around.slow.exports.forget(key_of(kinds.JET_JOB_SNAPSHOT, body))
         return None
-    if around.slow.exports.runs(key_of(kinds.JET_JOB_SNAPSHOT, found)):
+    if around.slow.exports.runs(key_of(kinds.JET_JOB_SNAPSHOT, body)):
         return None  # it is looked at once that is over
     if job is None:  # the copy may be out of date, and the end of a snapshot is final
         job = around.api.get(kinds.JET_JOB, namespace, resource.spec.jet_job_resource_name)
         cluster = around.world.find(kinds.HAZELCAST, namespace, job["spec"]["hazelcastResourceName"]) if job is not None else None
     connection = around.servers.of(cluster["metadata"]["uid"]) if cluster is not None else None
-    seen = _seen(found, resource, job, connection, cluster is not None)
+    view = _view(body, resource, job, connection, cluster is not None)
     if cluster is not None:
-        seen = dataclasses.replace(seen, namesake=_namesake(around, found, resource, cluster))
-    outcome = _outcome_of(around, found)
+        view = dataclasses.replace(view, namesake=_namesake(around, body, resource, cluster))
+    outcome = _outcome_of(around, body)
     if isinstance(outcome, SnapshotRecord):
         # The look may be older than the export, which can have ended the job.
-        seen = dataclasses.replace(seen, resource=_exporting(resource), namesake=None, kept=outcome)
-        _say(around, found, decide_snapshot(seen).status)
-        around.slow.exports.forget(key_of(kinds.JET_JOB_SNAPSHOT, found))
+        view = dataclasses.replace(view, resource=_exporting(resource), namesake=None, record=outcome)
+        _say(around, body, decide_snapshot(view).status)
+        around.slow.exports.forget(key_of(kinds.JET_JOB_SNAPSHOT, body))
         return None
     if isinstance(outcome, ConflictError) and job is not None and connection is not None:
         # An operator that is gone may have asked for it: the snapshot is then kept before the job can have ended.
         connection.ask_again(job_id(job["metadata"]["uid"]))
-        seen = dataclasses.replace(_seen(found, _exporting(resource), job, connection, True), namesake=seen.namesake)
-    decision = decide_snapshot(seen)
+        view = dataclasses.replace(_view(body, _exporting(resource), job, connection, True), namesake=view.namesake)
+    decision = decide_snapshot(view)
     stands = decision.status.state is SnapshotState.EXPORTING and not decision.export  # no errand is under way any more
     if isinstance(outcome, PitstopError) and (stands or not isinstance(outcome, ConflictError)):
-        _say(around, found, could_not_export(seen, outcome.message))
+        _say(around, body, could_not_export(view, outcome.message))
         return None
-    _say(around, found, decision.status)
+    _say(around, body, decision.status)
     if decision.export and connection is not None and cluster is not None and job is not None:
-        return _export(around, found, resource, job, cluster, connection)
+        return _export(around, body, resource, job, cluster, connection)
     if decision.status.state in OVER:
         return None
     # What it waits for is told by events, but that time passes.
     return SOON_SECONDS if decision.status.state is SnapshotState.EXPORTING else LATER_SECONDS
 
 
-def _seen(
-    found: Object, resource: JetJobSnapshot, job: Object | None, connection: Connection | None, has_cluster: bool
+def _view(
+    body: Object, resource: JetJobSnapshot, job: Object | None, connection: Connection | None, has_cluster: bool
 ) -> SeenSnapshot:
-    metadata = found["metadata"]
+    metadata = body["metadata"]
     reached = not has_cluster or (connection is not None and connection.info is not None)
     phase = read(JetJob, job)
-    seen = SeenSnapshot(
+    view = SeenSnapshot(
         metadata["name"],
         metadata["generation"],
         resource,
         job is not None,
         reached,
         job_phase=phase.status.phase if phase is not None and phase.status is not None else None,
-        age=time.time() - _made(found),
+        age=time.time() - _creation_time(body),
     )
     if job is None or connection is None or not reached:
-        return seen
+        return view
     identity = job_id(job["metadata"]["uid"])
     actual = connection.job(identity)
     exporting = resource.status is not None and resource.status.state is SnapshotState.EXPORTING
-    kept = kept_of(found, resource, identity, connection) if exporting else None
-    return dataclasses.replace(seen, actual=actual.status if actual is not None else None, kept=kept)
+    record = kept_of(body, resource, identity, connection) if exporting else None
+    return dataclasses.replace(view, actual=actual.status if actual is not None else None, record=record)
 
 
-def kept_of(found: Object, resource: JetJobSnapshot, identity: str | None, connection: Connection) -> SnapshotRecord | None:
+def kept_of(body: Object, resource: JetJobSnapshot, identity: str | None, connection: Connection) -> SnapshotRecord | None:
     """Return the snapshot of this resource; None if its cluster has none. An older snapshot of that name is a different one."""
-    earliest = _made(found) - CLOCKS_DIFFER_SECONDS
-    return its_own(resource, snapshot_name_of(found), identity, earliest, connection.service.snapshots())
+    earliest = _creation_time(body) - CLOCKS_DIFFER_SECONDS
+    return its_own(resource, snapshot_name_of(body), identity, earliest, connection.service.snapshots())
 
 
-def _made(found: Object) -> float:
-    return datetime.fromisoformat(found["metadata"]["creationTimestamp"]).timestamp()
+def _creation_time(body: Object) -> float:
+    return datetime.fromisoformat(body["metadata"]["creationTimestamp"]).timestamp()
 
 
-def _namesake(around: Surroundings, found: Object, resource: JetJobSnapshot, cluster: Object) -> Namesake | None:
+def _namesake(around: Surroundings, body: Object, resource: JetJobSnapshot, cluster: Object) -> Namesake | None:
     """Return another resource on the cluster that has the first right to the snapshot's name, as the API server has it now."""
-    metadata, state = found["metadata"], resource.status.state if resource.status is not None else None
+    metadata, state = body["metadata"], resource.status.state if resource.status is not None else None
     for other in around.world.all(kinds.JET_JOB_SNAPSHOT, metadata["namespace"]):
         its = other["metadata"]
-        if its["uid"] == metadata["uid"] or snapshot_name_of(other) != snapshot_name_of(found):
+        if its["uid"] == metadata["uid"] or snapshot_name_of(other) != snapshot_name_of(body):
             continue
         there = around.api.get(kinds.JET_JOB_SNAPSHOT, its["namespace"], its["name"])
-        known = read(JetJobSnapshot, there)
-        if there is None or known is None or uid_of(_present_home(around, there, known)) != uid_of(cluster):
+        rival = read(JetJobSnapshot, there)
+        if there is None or rival is None or uid_of(_present_home(around, there, rival)) != uid_of(cluster):
             continue
         older = (its["creationTimestamp"], its["uid"]) < (metadata["creationTimestamp"], metadata["uid"])
-        namesake = Namesake(its["name"], older, known.status.state if known.status is not None else None, is_leaving(there))
+        namesake = Namesake(its["name"], older, rival.status.state if rival.status is not None else None, is_leaving(there))
         if namesake.comes_first(state):
             return namesake
     return None
 
 
 def _export(
-    around: Surroundings, found: Object, resource: JetJobSnapshot, job: Object, cluster: Object, connection: Connection
+    around: Surroundings, body: Object, resource: JetJobSnapshot, job: Object, cluster: Object, connection: Connection
 ) -> float | None:
     """Export the snapshot once, beside the workers, for a job may take minutes. The resource is looked at again afterwards."""
-    metadata, exports = found["metadata"], around.slow.exports
-    key, uid = key_of(kinds.JET_JOB_SNAPSHOT, found), metadata["uid"]
-    identity, name = job_id(job["metadata"]["uid"]), snapshot_name_of(found)
+    metadata, exports = body["metadata"], around.slow.exports
+    key, uid = key_of(kinds.JET_JOB_SNAPSHOT, body), metadata["uid"]
+    identity, name = job_id(job["metadata"]["uid"]), snapshot_name_of(body)
     if not exports.has(key, uid):
 
         def export() -> SnapshotRecord:
             return connection.service.export_snapshot(identity, name, cancel=resource.spec.cancel_job)
 
-        return _begin(around, found, resource, cluster, export)
+        return _begin(around, body, resource, cluster, export)
     return None
 
 
-def _outcome_of(around: Surroundings, found: Object) -> SnapshotRecord | PitstopError | None:
+def _outcome_of(around: Surroundings, body: Object) -> SnapshotRecord | PitstopError | None:
     """Return the snapshot that an export has brought, or the refusal; None if there is no export, or it is under way.
 
     An error after which the snapshot may have been exported is raised: the next look finds it.
     """
     try:
-        return around.slow.exports.outcome(key_of(kinds.JET_JOB_SNAPSHOT, found), found["metadata"]["uid"])
+        return around.slow.exports.outcome(key_of(kinds.JET_JOB_SNAPSHOT, body), body["metadata"]["uid"])
     except (UnreachableError, StoreError, WaitTimeoutError):
         raise
     except PitstopError as error:
@@ -167,13 +167,13 @@ def _exporting(resource: JetJobSnapshot) -> JetJobSnapshot:
 
 
 def _begin(
-    around: Surroundings, found: Object, resource: JetJobSnapshot, cluster: Object, export: Callable[[], SnapshotRecord]
+    around: Surroundings, body: Object, resource: JetJobSnapshot, cluster: Object, export: Callable[[], SnapshotRecord]
 ) -> float | None:
     """Begin the export. Return the seconds until the next look; None: once the export is over, or not at all.
 
     The resource is read again first, since another operator may have exported it meanwhile.
     """
-    metadata = found["metadata"]
+    metadata = body["metadata"]
     now = around.api.get(kinds.JET_JOB_SNAPSHOT, metadata["namespace"], metadata["name"])
     current = read(JetJobSnapshot, now)
     if now is None or current is None or now["metadata"]["uid"] != metadata["uid"] or is_leaving(now):
@@ -182,37 +182,37 @@ def _begin(
         return None
     if _namesake(around, now, current, cluster) is not None:
         return SOON_SECONDS
-    around.slow.exports.begin(key_of(kinds.JET_JOB_SNAPSHOT, found), metadata["uid"], cluster["metadata"]["uid"], export)
+    around.slow.exports.begin(key_of(kinds.JET_JOB_SNAPSHOT, body), metadata["uid"], cluster["metadata"]["uid"], export)
     return None
 
 
-def _say(around: Surroundings, found: Object, status: JetJobSnapshotStatus) -> None:
+def _say(around: Surroundings, body: Object, status: JetJobSnapshotStatus) -> None:
     assert status.state is not None
-    around.writer.status(kinds.JET_JOB_SNAPSHOT, found, status, status.state, status.message)
+    around.writer.status(kinds.JET_JOB_SNAPSHOT, body, status, status.state, status.message)
 
 
-def _let_go(around: Surroundings, found: Object, resource: JetJobSnapshot, job: Object | None) -> float | None:
+def _let_go(around: Surroundings, body: Object, resource: JetJobSnapshot, job: Object | None) -> float | None:
     """Delete the saved state, then let its resource go. The state is not deleted if its cluster goes, too."""
-    key = key_of(kinds.JET_JOB_SNAPSHOT, found)
+    key = key_of(kinds.JET_JOB_SNAPSHOT, body)
     around.slow.exports.forget(key)
     if around.slow.exports.runs(key):
         return None  # what it saves is deleted once it is over, when this is looked at again
-    cluster = home_of(around, found, resource, job)
+    cluster = home_of(around, body, resource, job)
     if _is_saving(resource) and cluster is not None and not is_leaving(cluster):
         connection = around.servers.of(cluster["metadata"]["uid"])
         if connection is None or connection.info is None:
             return SOON_SECONDS
         # Its JetJob may have been made anew meanwhile, with another job.
-        kept = kept_of(found, resource, None, connection)
+        record = kept_of(body, resource, None, connection)
         try:
-            if kept is not None:
-                connection.service.delete_snapshot(kept.name)
+            if record is not None:
+                connection.service.delete_snapshot(record.name)
         except NotFoundError:
             pass
         except ConflictError as error:  # a job has yet to start from it
-            around.writer.event(kinds.JET_JOB_SNAPSHOT, found, "StillNeeded", error.message, warning=True)
+            around.writer.event(kinds.JET_JOB_SNAPSHOT, body, "StillNeeded", error.message, warning=True)
             return LATER_SECONDS
-    around.writer.release(kinds.JET_JOB_SNAPSHOT, found)
+    around.writer.release(kinds.JET_JOB_SNAPSHOT, body)
     return None
 
 
@@ -220,20 +220,20 @@ def _is_saving(resource: JetJobSnapshot) -> bool:
     return resource.status is not None and resource.status.state in SAVING
 
 
-def _present_home(around: Surroundings, found: Object, resource: JetJobSnapshot) -> Object | None:
-    job = around.world.find(kinds.JET_JOB, found["metadata"]["namespace"], resource.spec.jet_job_resource_name)
-    return home_of(around, found, resource, job)
+def _present_home(around: Surroundings, body: Object, resource: JetJobSnapshot) -> Object | None:
+    job = around.world.find(kinds.JET_JOB, body["metadata"]["namespace"], resource.spec.jet_job_resource_name)
+    return home_of(around, body, resource, job)
 
 
-def home_of(around: Surroundings, found: Object, resource: JetJobSnapshot, job: Object | None) -> Object | None:
+def home_of(around: Surroundings, body: Object, resource: JetJobSnapshot, job: Object | None) -> Object | None:
     """Return the cluster that has the saved state, and with which the resource is deleted; None if there is none.
 
     The JetJob may be gone, or made anew on another cluster. The resource still names the cluster that its state was saved on.
     """
-    namespace = found["metadata"]["namespace"]
+    namespace = body["metadata"]["namespace"]
     if job is not None and not _is_saving(resource):
         return around.world.find(kinds.HAZELCAST, namespace, job["spec"]["hazelcastResourceName"])
-    for each in found["metadata"].get("ownerReferences", []):
+    for each in body["metadata"].get("ownerReferences", []):
         cluster = around.world.find(kinds.HAZELCAST, namespace, each["name"])
         if cluster is not None and cluster["metadata"]["uid"] == each["uid"]:
             return cluster

@@ -19,14 +19,14 @@ LARGE_BYTES = 16 << 20
 """The size from which on a file has memory of the operator for itself."""
 
 
-def fetched(around: Surroundings, found: Object, seen: SeenJob) -> Code | None:
+def fetched(around: Surroundings, body: Object, view: SeenJob) -> Code | None:
     """Return the code of a JetJob; None while it is on its way: the JetJob is looked at again once it is there.
 
     NotFoundError if the Secret is missing, else the error that the fetching met.
     """
-    codes, key, mark = around.slow.codes, key_of(kinds.JET_JOB, found), _mark(seen)
+    codes, key, mark = around.slow.codes, key_of(kinds.JET_JOB, body), _mark(view)
     if not codes.has(key, mark):
-        spec, credentials = seen.resource.spec, _credentials(around, seen)
+        spec, credentials = view.resource.spec, _credentials(around, view)
         codes.begin(key, mark, place_of(spec), lambda: code_of(spec, credentials, around.files_from))
     return codes.outcome(key, mark)
 
@@ -45,9 +45,9 @@ def room_for(around: Surroundings, code: Code) -> Iterator[bool]:
             around.slow.large.release()
 
 
-def submit(around: Surroundings, found: Object, seen: SeenJob, code: Code, connection: Connection) -> None:
+def submit(around: Surroundings, body: Object, view: SeenJob, code: Code, connection: Connection) -> None:
     """Submit the job, and forget its code, also if the cluster refuses it: another try reads it anew."""
-    spec = seen.resource.spec
+    spec = view.resource.spec
     try:
         connection.service.submit(
             SubmitRequest(
@@ -56,25 +56,25 @@ def submit(around: Surroundings, found: Object, seen: SeenJob, code: Code, conne
                 entry=entry_of(spec.main_class),
                 args=tuple(spec.arguments or ()),
                 options=options_of(spec),
-                name=seen.job_name,
-                initial_snapshot=seen.snapshot_name,
-                id=job_id(seen.uid),
+                name=view.job_name,
+                initial_snapshot=view.snapshot_name,
+                id=job_id(view.uid),
             )
         )
     finally:
-        around.slow.codes.forget(key_of(kinds.JET_JOB, found))
+        around.slow.codes.forget(key_of(kinds.JET_JOB, body))
         code.file.close()
 
 
-def _mark(seen: SeenJob) -> str:
-    return f"{seen.uid} {seen.generation}"
+def _mark(view: SeenJob) -> str:
+    return f"{view.uid} {view.generation}"
 
 
-def _credentials(around: Surroundings, seen: SeenJob) -> dict[str, str] | None:
-    bucket = seen.resource.spec.bucket_config
+def _credentials(around: Surroundings, view: SeenJob) -> dict[str, str] | None:
+    bucket = view.resource.spec.bucket_config
     if bucket is None or bucket.secret_name is None:
         return None
-    credentials = around.secret(seen.namespace, bucket.secret_name)
+    credentials = around.secret(view.namespace, bucket.secret_name)
     if credentials is None:
         raise NotFoundError(SECRET_MISSING)
     return credentials

@@ -117,20 +117,20 @@ class Surroundings:
 
     def secret(self, namespace: str, name: str) -> dict[str, str] | None:
         """Return a Secret's content; None if there is none. It is read on demand: the operator needs no right to list Secrets."""
-        found = self.api.get(kinds.SECRET, namespace, name)
-        if found is None:
+        body = self.api.get(kinds.SECRET, namespace, name)
+        if body is None:
             return None
-        return {key: base64.b64decode(value).decode(errors="replace") for key, value in found.get("data", {}).items()}
+        return {key: base64.b64decode(value).decode(errors="replace") for key, value in body.get("data", {}).items()}
 
 
-def is_leaving(found: Object) -> bool:
+def is_leaving(body: Object) -> bool:
     """True if an object is being deleted."""
-    return "deletionTimestamp" in found["metadata"]
+    return "deletionTimestamp" in body["metadata"]
 
 
-def uid_of(found: Object | None) -> str | None:
+def uid_of(body: Object | None) -> str | None:
     """Return the uid of an object; None for None."""
-    return found["metadata"]["uid"] if found is not None else None
+    return body["metadata"]["uid"] if body is not None else None
 
 
 def still_there(around: Surroundings, cluster: Object) -> bool:
@@ -140,13 +140,13 @@ def still_there(around: Surroundings, cluster: Object) -> bool:
     return now is not None and now["metadata"]["uid"] == metadata["uid"] and not is_leaving(now)
 
 
-def hold(around: Surroundings, kind: Kind, found: Object, cluster: Object | None, finalizer: bool) -> None:
+def hold(around: Surroundings, kind: Kind, body: Object, cluster: Object | None, finalizer: bool) -> None:
     """Make a resource go with its cluster, and hold it by a finalizer if ``finalizer``."""
     owner = owner_reference(cluster) if cluster is not None else None
-    if not around.writer.is_held(found, owner, finalizer):
+    if not around.writer.is_held(body, owner, finalizer):
         if cluster is not None and not still_there(around, cluster):
             owner = None
-        around.writer.hold(kind, found, owner, finalizer)
+        around.writer.hold(kind, body, owner, finalizer)
 
 
 def owner_reference(cluster: Object) -> Object:
