@@ -1,6 +1,6 @@
-"""GROUP BY: which aggregates of ours compute what a query asks for, and what their columns are called.
+"""GROUP BY: the aggregates of the pipeline for those of a query, and the names of their columns.
 
-A name comes from what is computed, never from an alias or a place in the query: it is what saved state knows the aggregate by.
+Saved state knows an aggregate by its name. So the name comes from the expression, never from an alias or a place in the query.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A query becomes stages of a pipeline, the same as the Python API makes.
 
-A stage that keeps state is named after the sub-query, CTE or view that it is in, else after what it computes, or by a hint
-(naming.py); never after its place in the query.
+A stage with state is named by a hint (naming.py), else after its sub-query, CTE or view, else after its expression; never after
+its place in the query.
 """
 
 from __future__ import annotations
@@ -205,9 +205,9 @@ class _Compiler:
     def _of_name(self, node: exp.Expr, scope: _Scope) -> Relation:
         name = node.name
         if name in scope.named and not node.args.get("db"):
-            cte, named = scope.named[name]
+            cte, scope_of_cte = scope.named[name]
             if id(cte) not in self._ctes:
-                rows = self._query(cte.this, replace(scope, named=named, title=name))
+                rows = self._query(cte.this, replace(scope, named=scope_of_cte, title=name))
                 self._ctes[id(cte)] = cte, rows.called(cte.args.get("alias"), None, scope.query)
             return self._ctes[id(cte)][1]
         thing = self._things.get(name)

@@ -87,13 +87,13 @@ def columns_of_entries(mapping: Mapping) -> list[str]:
     fields = [column for column in mapping.columns if column.name != KEY]
     if is_single(mapping):
         schema, document = f"{VALUE} {fields[0].type}", f"concat('{{\"{VALUE}\":', value, '}}')"
-        parsed = {VALUE: f"from_json({document}, '{schema}').{VALUE}"}
+        texts_of_fields = {VALUE: f"from_json({document}, '{schema}').{VALUE}"}
     else:
         schema = ", ".join(f"{quoted(column.outside)} {column.type}" for column in fields)
         schema = schema.replace("\\", "\\\\").replace("'", "\\'")
-        parsed = {column.name: f"from_json(value, '{schema}').{quoted(column.outside)}" for column in fields}
+        texts_of_fields = {column.name: f"from_json(value, '{schema}').{quoted(column.outside)}" for column in fields}
     key = next(column for column in mapping.columns if column.name == KEY)
-    texts = {KEY: f"CAST(key AS {key.type})"} | parsed
+    texts = {KEY: f"CAST(key AS {key.type})"} | texts_of_fields
     return [f"{texts[column.name]} AS {quoted(column.name)}" for column in mapping.columns]
 
 

@@ -1,7 +1,7 @@
-"""The SQL that we read, and the SQL that Spark reads: sqlglot's Spark, held to what was written.
+"""The SQL that we read, and the SQL that Spark reads: sqlglot's dialect of Spark, which here changes no call.
 
-sqlglot knows what a function means, and writes it as another one where it takes both for the same: formats and whole calls
-get lost on the way. Here a call stays as it was written, but for those that queries of jobs are compiled by.
+sqlglot replaces a function by another one that it takes for the same, and loses formats and whole calls on the way. Here a call
+stays as the user wrote it, except for the calls that a query of a job is compiled by.
 """
 
 from __future__ import annotations

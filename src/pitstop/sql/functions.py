@@ -1,6 +1,6 @@
-"""Spark's functions that queries may call: those that compute from what they are given, and from nothing else.
+"""Spark's functions that queries may call: functions that compute from their arguments, and from nothing else.
 
-A list of what is allowed, not of what is forbidden: a function of a new Spark is refused until somebody has looked at it.
+The list names what is allowed: a function of a new Spark is refused until somebody has looked at it.
 """
 
 from __future__ import annotations

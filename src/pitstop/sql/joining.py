@@ -67,12 +67,12 @@ def join(
             )
         title = name("join-" + "-".join(each.origin or "rows" for each in (left, right)))
         stage = keyed_left.stage.join(title, keyed_right.stage, on=tuple(keys), within=within / 1000, how=how)
-    joined = replace(both, stage=stage)
+    rows = replace(both, stage=stage)
     for condition in rest:
         if how == "left":
             raise wrong(condition, query, "A left join compares columns for equality only")
-        joined = replace(joined, stage=joined.stage.filter(spark_text(condition, joined, query)))
-    return joined
+        rows = replace(rows, stage=rows.stage.filter(spark_text(condition, rows, query)))
+    return rows
 
 
 def _how(node: exp.Join, query: Query) -> str:
@@ -191,14 +191,14 @@ def _within(
     lower = upper = None
     strict = False
     rest: list[exp.Expr] = []
-    used: list[exp.Expr] = []
+    limits: list[exp.Expr] = []
     for condition in (*conditions, *also):
         is_own = any(condition is each for each in conditions)
         bounds = _bounds(condition, left, right, query)
         if bounds is None:
             rest += [condition] if is_own else []
             continue
-        used += [condition] if is_own else []
+        limits += [condition] if is_own else []
         strict = strict or any(bound.strict for bound in bounds)
         for bound in bounds:
             if bound.at_least:
@@ -209,10 +209,10 @@ def _within(
         return rest, None, False
     if lower > upper:
         raise UsageError(
-            place_of((used or also)[0], query).prefix + "No two times are so far apart: the first bound lies behind the second"
+            place_of((limits or also)[0], query).prefix + "No two times are so far apart: the first bound lies behind the second"
         )
     lopsided = -lower != upper or strict
-    return rest + (used if lopsided else []), max(abs(lower), abs(upper)), lopsided
+    return rest + (limits if lopsided else []), max(abs(lower), abs(upper)), lopsided
 
 
 def _bounds(condition: exp.Expr, left: Relation, right: Relation, query: Query) -> list[_Bound] | None:

@@ -1,4 +1,4 @@
-"""Queries that ask a map for some of its keys, and those of them that need no more than one entry to be answered."""
+"""Queries that ask a map for some of its keys, among them the queries that one entry answers."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def has_text_keys(mapping: Named) -> bool:
 
 
 def wanted_keys(tree: exp.Expr, table: exp.Table) -> list[str] | None:
-    """Return the keys that a query asks a map for, if it reads that map alone and by its key; None: all keys."""
+    """Return the keys that a query of this one map asks for by its condition; None: all keys."""
     from_ = tree.args.get("from_") if isinstance(tree, exp.Select) and not tree.args.get("joins") else None
     if from_ is None or from_.this is not table or list(tree.find_all(exp.Table)) != [table]:
         return None
@@ -185,4 +185,4 @@ _READ: dict[str, Callable[[Any], Any]] = {
     "bigint": _whole(64),
     "double": _double,
 }
-"""Type -> the function that takes a value of JSON as one of that type, if it needs no conversion."""
+"""Type -> the function that reads a JSON value of that type, and refuses one that needs a conversion."""

@@ -36,7 +36,7 @@ class Reads:
 
 def reads(queries: Iterable[Query], things: AnyMapping[str, Named]) -> Reads:
     """Return what queries read; UsageError, with its place, for a text that is no query."""
-    named: dict[str, Named] = {}
+    by_name: dict[str, Named] = {}
     states: set[tuple[str, str]] = set()
     information: set[str] = set()
     pending = list(queries)
@@ -44,13 +44,13 @@ def reads(queries: Iterable[Query], things: AnyMapping[str, Named]) -> Reads:
         tree = parse_query(pending.pop())
         states |= {state for table in tree.find_all(exp.Table) if (state := state_of(table)) is not None}
         information |= {table.name.lower() for table in tree.find_all(exp.Table) if is_information(table)}
-        for name in {node.name for node in outside(tree)} - named.keys():
+        for name in {node.name for node in outside(tree)} - by_name.keys():
             thing = things.get(name)
             if thing is not None:
-                named[name] = thing
+                by_name[name] = thing
             if isinstance(thing, View):
                 pending.append(query_of(thing))
-    return Reads(named, frozenset(states), frozenset(information))
+    return Reads(by_name, frozenset(states), frozenset(information))
 
 
 def outside(tree: exp.Expr) -> Iterator[exp.Expr]:
@@ -63,9 +63,9 @@ def outside(tree: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def beyond_ctes(tree: exp.Expr) -> Iterator[exp.Expr]:
-    """Yield the tables and columns of a query whose names do not mean a CTE that can be seen from where they stand.
+    """Yield the tables and columns of a query whose names mean no CTE.
 
-    Such a CTE is written before, in the same query or in one around it. A hint names no table."""
+    A name means a CTE that stands before it, in the same query or in one around it. A hint names no table."""
     pending: list[tuple[exp.Expr, _Seen]] = [(tree, ())]
     while pending:
         node, visible = pending.pop()
@@ -124,9 +124,9 @@ def streams(query: Query, things: AnyMapping[str, Named]) -> bool:
     return is_endless(reads([query], things))
 
 
-def is_endless(read: Reads) -> bool:
+def is_endless(contents: Reads) -> bool:
     """Return True if one of these mappings has no end. UsageError if one cannot be read."""
-    readable = [(mapping, connector_of(mapping)) for mapping in read.mappings]
+    readable = [(mapping, connector_of(mapping)) for mapping in contents.mappings]
     for _, connector in readable:
         if connector.source is None:
             raise UsageError(f"A mapping of TYPE {connector.name} cannot be read")

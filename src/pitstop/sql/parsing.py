@@ -72,7 +72,7 @@ NOT_HERE = {
     "DATA": _NO_CONNECTIONS,
     "RESOURCES": _NO_CONNECTIONS,
 }
-"""The word by which a statement of Jet that is missing here is recognized -> the sentence that refuses it."""
+"""The word that begins a statement of Jet which is missing here -> the sentence that refuses it."""
 
 
 def parse(text: str, bounded: bool = True) -> list[Statement]:
@@ -115,16 +115,16 @@ def parser() -> Lark:
 def _message(text: str, error: UnexpectedInput) -> str:
     if isinstance(error, UnexpectedToken):
         token = error.token
-        fragment, expected = f"'{token}'" if token.type != "$END" else "the end", error.accepts or error.expected
+        fragment, terminals = f"'{token}'" if token.type != "$END" else "the end", error.accepts or error.expected
         place = _place(token) if token.type != "$END" else _end(text)
     else:
         assert isinstance(error, UnexpectedCharacters)
-        fragment, expected = f"'{error.char}'", error.allowed or set()
+        fragment, terminals = f"'{error.char}'", error.allowed or set()
         place = Place(error.line, error.column, error.line, error.column)
     not_here = NOT_HERE.get(fragment.strip("'").upper())
-    if not_here is not None and expected & {"MAPPINGS", "_MAPPING", "_TYPE"}:
+    if not_here is not None and terminals & {"MAPPINGS", "_MAPPING", "_TYPE"}:
         return place.prefix + not_here
-    choices = " or ".join(sorted(NAMES.get(name, name.removeprefix("_")) for name in expected))
+    choices = " or ".join(sorted(NAMES.get(name, name.removeprefix("_")) for name in terminals))
     return f"{place.prefix}Encountered {fragment}, expected {choices}"
 
 

@@ -62,9 +62,9 @@ def read_program(text: str) -> Program:
 
 def write_program(name: str, body: tuple[Insert, ...], things: AnyMapping[str, Named]) -> str:
     """Return the text of a job, with the mappings and views that it uses. Its errors show when it is compiled."""
-    used = dict(reads([insert.query for insert in body], things).named)
-    used |= {insert.mapping: things[insert.mapping] for insert in body if insert.mapping in things}
-    ordered = sorted(used.values(), key=lambda thing: (isinstance(thing, View), thing.name))
+    things_in_use = dict(reads([insert.query for insert in body], things).named)
+    things_in_use |= {insert.mapping: things[insert.mapping] for insert in body if insert.mapping in things}
+    in_order = sorted(things_in_use.values(), key=lambda thing: (isinstance(thing, View), thing.name))
     inserts = ";\n".join(insert.text for insert in body)
     job = inserts if len(body) == 1 else f"BEGIN\n{inserts};\nEND"
-    return ";\n".join([*(thing.statement() for thing in ordered), f"CREATE JOB {identifier(name)} AS\n{job}"]) + ";\n"
+    return ";\n".join([*(thing.statement() for thing in in_order), f"CREATE JOB {identifier(name)} AS\n{job}"]) + ";\n"

@@ -56,7 +56,7 @@ def unstarred(expressions: list[exp.Expr], relation: Relation, query: Query) -> 
             continue
         if any(value for key, value in (each.this if of else each).args.items()):
             raise wrong(each, query, "* takes no EXCEPT and no REPLACE")
-        some = [named for named in relation.columns if (named.of == of if of is not None else not named.aside)]
+        some = [column for column in relation.columns if (column.of == of if of is not None else not column.aside)]
         if not some:
             raise wrong(each, query, f"Table '{of}' not found")
         items += some
@@ -64,6 +64,6 @@ def unstarred(expressions: list[exp.Expr], relation: Relation, query: Query) -> 
 
 
 def result_name(node: exp.Expr, text: str) -> str:
-    """Return the name of a column of the result: from AS, from the column that it is, or from what it computes."""
+    """Return the name of a column of the result: from AS, from the selected column, or from the expression."""
     of_column = node.name if isinstance(node, (exp.Column, exp.Dot)) else ""
     return str(node.alias or of_column or slug(text))

@@ -143,8 +143,8 @@ def _plain(tokens: list[Token]) -> list[Token]:
         if _is_state(tokens[at : at + 4]) and before in (TokenType.FROM, TokenType.JOIN, TokenType.COMMA):
             name, stage = tokens[at + 1], tokens[at + 3]
             marks = (TokenType.L_PAREN, "("), (TokenType.COMMA, ","), (TokenType.R_PAREN, ")")
-            opened, comma, closed = (Token(kind, text, token.line, token.col) for kind, text in marks)
-            plain += [Token(TokenType.VAR, STATE, token.line, token.col), opened, name, comma, stage, closed]
+            left_bracket, comma, right_bracket = (Token(kind, text, token.line, token.col) for kind, text in marks)
+            plain += [Token(TokenType.VAR, STATE, token.line, token.col), left_bracket, name, comma, stage, right_bracket]
             at += 4
             continue
         plain.append(token)

@@ -76,13 +76,13 @@ class Relation:
             for each in self.columns
             if each.name == column.name and (each.of == column.table if column.table else not each.aside)
         ]
-        shown = f"{column.table}.{column.name}" if column.table else column.name
+        full_name = f"{column.table}.{column.name}" if column.table else column.name
         if len(matches) > 1:
-            raise wrong(column, query, f"Column '{shown}' is ambiguous")
+            raise wrong(column, query, f"Column '{full_name}' is ambiguous")
         if not matches:
             if self.window is not None and column.name in WINDOW_COLUMNS:
                 raise wrong(column, query, f"'{column.name}' is known once rows are grouped: GROUP BY {column.name}")
-            raise wrong(column, query, f"Column '{shown}' not found in any table")
+            raise wrong(column, query, f"Column '{full_name}' not found in any table")
         return matches[0]
 
     def is_window_column(self, node: exp.Expr) -> bool:

@@ -1,4 +1,4 @@
-"""Bounds the size of a query in Spark, which repeats what some expressions compare, and what WITH has given a name."""
+"""A bound on the size of a query in Spark, which repeats operands of some expressions, and queries that WITH names."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _TWICE = ("nullifzero", "right")
 def refuse_repeated(tree: exp.Expr, query: Query) -> None:
     """Raise UsageError for a query of too many parts. Repeated parts within one another double with each level."""
     sizes: dict[int, int] = {}
-    named: dict[str, int] = {}
+    sizes_of_ctes: dict[str, int] = {}
     for node in _inner_first(tree):
         repeated = _repeated(node)
         size = 1 + sum(sizes[id(each)] * repeated.get(id(each), 1) for each in node.iter_expressions())
         if isinstance(node, exp.Table):
-            size += named.get(node.name, 0)
+            size += sizes_of_ctes.get(node.name, 0)
         if isinstance(node, exp.CTE):
-            named[node.alias] = max(size, named.get(node.alias, 0))
+            sizes_of_ctes[node.alias] = max(size, sizes_of_ctes.get(node.alias, 0))
         sizes[id(node)] = size
     if sizes[id(tree)] > MOST_PARTS:
         repeating = "CASE x WHEN, x LIKE ANY, CUBE and names of WITH repeat what is in them"
@@ -34,7 +34,7 @@ def refuse_repeated(tree: exp.Expr, query: Query) -> None:
 
 
 def _repeated(node: exp.Expr) -> dict[int, int]:
-    """Return the number of times that Spark has a part of a node, by its identity, for parts that it has more than once."""
+    """Return, by identity, how often Spark repeats each part of a node that it repeats."""
     if isinstance(node, exp.Case) and node.this is not None:
         return {id(node.this): len(node.args["ifs"])}
     if isinstance(node, (exp.Like, exp.ILike)) and isinstance(node.expression, (exp.Any, exp.All)):

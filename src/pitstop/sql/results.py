@@ -67,7 +67,7 @@ def grouped(node: exp.Select, relation: Relation, query: Query, last: bool, name
             keys[relation.find(each, query).column] = each
             continue
         text = spark_text(each, relation, query)
-        key = slug(text, tuple(named.column for named in relation.columns))
+        key = slug(text, tuple(column.column for column in relation.columns))
         stage = stage.with_columns(**{key: text})
         keys[key] = each
     # Totals stand beside the columns of their rows.

@@ -42,15 +42,15 @@ class Rewritten:
 
     def _origin(self, at: int, last: bool = False) -> int:
         """Return the letter of the user's text that a letter of Spark's text comes from: in an edit, its first or last one."""
-        moved = 0
+        growth = 0
         for edit in self.edits:
-            start = edit.start + moved
+            start = edit.start + growth
             if at < start:
                 break
             if at < start + len(edit.text):
                 return edit.end - 1 if last else edit.start
-            moved += len(edit.text) - (edit.end - edit.start)
-        return min(at - moved, len(self.query.text) - 1)
+            growth += len(edit.text) - (edit.end - edit.start)
+        return min(at - growth, len(self.query.text) - 1)
 
 
 def rewritten(query: Query, tables: Iterable[tuple[exp.Table, str, str]]) -> Rewritten:

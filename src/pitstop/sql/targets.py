@@ -25,9 +25,9 @@ def written(insert: Insert, mapping: Mapping, relation: Relation) -> list[str]:
 
 
 def targets_of(insert: Insert, types: dict[str, str]) -> list[str]:
-    """Return the columns that are written, in the order of the query's; empty: the mapping takes any.
+    """Return the columns that an INSERT writes, in the order of the query's; empty: the mapping takes any.
 
-    UsageError, with its place, for a column that there is not, that is named twice, or that may not be missing.
+    UsageError, with its place, for an unknown column, one that is named twice, and a missing one that the mapping needs.
     """
     targets = list(insert.columns if insert.columns is not None else types)
     for number, target in enumerate(targets):

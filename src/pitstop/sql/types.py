@@ -54,11 +54,11 @@ def plain_type(name: Word, numbers: Sequence[int], zoned: bool) -> str:
 
 def composed_type(name: Word, parts: Sequence[str | tuple[str, str]]) -> str:
     """Return Spark's name of an array, a map or a struct of (name, type); UsageError, with its place, for anything else."""
-    outer, named = name.text.upper(), [part for part in parts if not isinstance(part, str)]
+    outer, fields = name.text.upper(), [part for part in parts if not isinstance(part, str)]
     plain = [part for part in parts if isinstance(part, str)]
     if outer == "STRUCT" and not plain:
-        return f"struct<{','.join(f'{quoted(field)}:{type_}' for field, type_ in named)}>"
-    if not named and (outer, len(plain)) in (("ARRAY", 1), ("MAP", 2)):
+        return f"struct<{','.join(f'{quoted(field)}:{type_}' for field, type_ in fields)}>"
+    if not fields and (outer, len(plain)) in (("ARRAY", 1), ("MAP", 2)):
         return f"{outer.lower()}<{','.join(plain)}>"
     raise UsageError(name.place.prefix + "Types with parts are ARRAY<type>, MAP<type, type> and STRUCT<name: type, ...>")
 
