@@ -91,17 +91,17 @@ class BoundedConnection(Connection):
         for each in await asyncio.to_thread(self._split, sql):
             await self._execute_one_simple_statement(each)
 
-    async def _handle_parse(self, parsed: Any) -> None:
-        others = [each for name, each in self.statements.items() if name != parsed.statement_name]
-        letters = len(parsed.sql) + sum(len(each.sql) for each in others)
+    async def _handle_parse(self, message: Any) -> None:
+        others = [each for name, each in self.statements.items() if name != message.statement_name]
+        letters = len(message.sql) + sum(len(each.sql) for each in others)
         if len(others) >= self._limits.statements or letters > self._limits.prepared_letters:
             raise PgError("54000", f"A connection prepares {self._limits.statements:,} statements at most: close some")
-        await super()._handle_parse(parsed)
+        await super()._handle_parse(message)
 
-    async def _handle_bind(self, parsed: Any) -> None:
-        if len(self.portals.keys() - {parsed.portal_name}) >= self._limits.portals:
+    async def _handle_bind(self, message: Any) -> None:
+        if len(self.portals.keys() - {message.portal_name}) >= self._limits.portals:
             raise PgError("54000", f"A connection reads {self._limits.portals} results at once: close some")
-        await super()._handle_bind(parsed)
+        await super()._handle_bind(message)
 
 
 class BoundedServer(PgServer):

@@ -158,8 +158,8 @@ class _Statement(Statement):
         return described(self._begun.result.columns)
 
     def bind(self, params: list[str | None]) -> Portal:
-        begun, self._begun = self._begun, None
-        return _Portal(self._session, begun or _Begun(self._session, self.sql, len(self._statements)))
+        statement, self._begun = self._begun, None
+        return _Portal(self._session, statement or _Begun(self._session, self.sql, len(self._statements)))
 
 
 class _Begun:
@@ -185,8 +185,8 @@ class _Begun:
 
 
 class _Portal(Portal):
-    def __init__(self, session: PitstopSession, begun: _Begun) -> None:
-        self._session, self._begun = session, begun
+    def __init__(self, session: PitstopSession, statement: _Begun) -> None:
+        self._session, self._begun = session, statement
         self._rows: Iterator[Any] | None = None
 
     async def execute(self, max_rows: int) -> tuple[list[tuple[Any, ...]], bool]:

@@ -109,15 +109,15 @@ def said(text: str) -> tuple[str, str, str | None] | None:
         return "SET", "transaction", ""
     if zone := _ZONE.fullmatch(text):
         return "SET", "timezone", _value(zone[1])
-    if put := _SET.fullmatch(text):
-        return "SET", _name(put[1]), _value(put[2])
+    if assignment := _SET.fullmatch(text):
+        return "SET", _name(assignment[1]), _value(assignment[2])
     if back := _RESET.fullmatch(text):
         return "RESET", _name(back[1]), None
     words = tuple(text.lower().split())
     if words[:1] == ("show",) and words[1:] in _ALSO:
         return "SHOW", _ALSO[words[1:]], None
-    if shown := _SHOW.fullmatch(text):
-        return "SHOW", _name(shown[1]), None
+    if question := _SHOW.fullmatch(text):
+        return "SHOW", _name(question[1]), None
     return None
 
 

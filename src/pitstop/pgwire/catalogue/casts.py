@@ -60,8 +60,8 @@ def alike(left: Written, right: Written) -> tuple[Written, Written]:
     for one, other in ((left, right), (right, left)):
         if other.type in INTEGERS and one.type == UNKNOWN and one.sql.startswith("'"):
             into = f"bool_in({one.sql})" if other.type == "boolean" else f"CAST({one.sql} AS INTEGER)"
-            changed = Written(into, other.type)
-            return (changed, right) if one is left else (left, changed)
+            converted = Written(into, other.type)
+            return (converted, right) if one is left else (left, converted)
     return left, right
 
 

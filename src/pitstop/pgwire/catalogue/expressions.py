@@ -284,8 +284,8 @@ class Expressions:
         if isinstance(inner, exp.Order):
             inner = inner.this
         if isinstance(node, exp.Count):
-            counted = "*" if isinstance(inner, exp.Star) or inner is None else self.write(inner, scope).sql
-            return Written(f"count({distinct}{counted})", "bigint")
+            operand = "*" if isinstance(inner, exp.Star) or inner is None else self.write(inner, scope).sql
+            return Written(f"count({distinct}{operand})", "bigint")
         if isinstance(node, exp.GroupConcat):
             between = node.args.get("separator")
             separator = f", {self.text(between, scope)}" if between is not None and not distinct else ""

@@ -90,7 +90,7 @@ TYPES: dict[str, str] = {
 
 def functions(world: World, settings: Settings, version: str, pid: int) -> dict[str, Callable[..., Any]]:
     """Return the implementation of each function, and of those that rewritten queries need besides."""
-    started = _moment()
+    start = _moment()
     registered = _Registered(world)
     constants: dict[str, Callable[..., Any]] = {}
     for names, value in ((_TRUE, 1), (_FALSE, 0), (_NOTHING, None), (_ZERO, 0)):
@@ -108,7 +108,7 @@ def functions(world: World, settings: Settings, version: str, pid: int) -> dict[
         "current_setting": settings.current,
         "set_config": settings.put,
         "now": lambda: _moment(),
-        "pg_postmaster_start_time": _always(started),
+        "pg_postmaster_start_time": _always(start),
         "format_type": format_type,
         "pg_encoding_to_char": _always("UTF8"),
         "pg_char_to_encoding": _always(6),
@@ -215,14 +215,14 @@ def _element(value: Any) -> str:
 
 def _array(text: Any) -> list[Any]:
     """Read an array from our own JSON, or from PostgreSQL's {...}."""
-    written = _text(text).strip()
-    if written.startswith("["):
-        array = json.loads(written)
+    literal = _text(text).strip()
+    if literal.startswith("["):
+        array = json.loads(literal)
         return array if isinstance(array, list) else []
-    if not (written.startswith("{") and written.endswith("}")):
+    if not (literal.startswith("{") and literal.endswith("}")):
         raise PgError(WRONG_VALUE, "malformed array literal: it begins with { and ends with }")
     values: list[Any] = []
-    part, quoted, at, inner = "", False, 0, written[1:-1]
+    part, quoted, at, inner = "", False, 0, literal[1:-1]
     while at <= len(inner):
         letter = inner[at : at + 1]
         if letter == '"' and not quoted:

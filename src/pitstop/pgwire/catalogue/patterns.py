@@ -164,9 +164,9 @@ class _Reader:
         return part
 
     def _bounds(self) -> tuple[int, int | None]:
-        text, closed, rest = self._pattern[self.at :].partition("}")
+        text, bracket, rest = self._pattern[self.at :].partition("}")
         least, comma, most = text.partition(",")
-        if not closed or not all(each.isascii() and each.isdigit() and len(each) < 4 for each in (least, most or "0")):
+        if not bracket or not all(each.isascii() and each.isdigit() and len(each) < 4 for each in (least, most or "0")):
             raise PatternError("invalid repetition count(s) in the pattern")
         self.at = len(self._pattern) - len(rest)
         if not comma:
@@ -208,8 +208,8 @@ class _Reader:
             return _ESCAPES[letter]
         if not letter or (letter.isalnum() and letter not in _LETTERS):
             raise PatternError("invalid escape \\ sequence in the pattern")
-        meant = _LETTERS.get(letter, letter)
-        return lambda each: each == meant
+        character = _LETTERS.get(letter, letter)
+        return lambda each: each == character
 
     def _bracket(self) -> Test:
         tests: list[Test] = []
@@ -221,8 +221,8 @@ class _Reader:
             if not letter:
                 raise PatternError("brackets [] not balanced in the pattern")
             if self._pattern.startswith("[:", self.at):
-                name, closed, _ = self._pattern[self.at + 2 :].partition(":]")
-                if not closed or name not in _CLASSES:
+                name, end, _ = self._pattern[self.at + 2 :].partition(":]")
+                if not end or name not in _CLASSES:
                     raise PatternError("invalid character class in the pattern")
                 tests.append(_CLASSES[name])
                 self.at += len(name) + 4

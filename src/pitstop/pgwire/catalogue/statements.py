@@ -62,8 +62,8 @@ class Catalogue:
             engine = self._engine = Engine(world, self._functions, PLAIN, self._bounds)
             self._world = world
         rows = engine.answer(query.sql, [_bound(each) for each in values])
-        read = [self._reader(kind) for _, kind in query.columns]
-        return [tuple(None if value is None else of(value) for of, value in zip(read, row, strict=True)) for row in rows]
+        readers = [self._reader(kind) for _, kind in query.columns]
+        return [tuple(None if value is None else of(value) for of, value in zip(readers, row, strict=True)) for row in rows]
 
     def end(self) -> None:
         """End the query that another thread is computing. The next query gets a new engine."""
@@ -96,8 +96,8 @@ class CatalogueStatement(Statement):
 
     def __init__(self, sql: str, query: Rewritten, parameters: list[int | None], answer: Answering) -> None:
         self.sql, self._query, self._answer = sql, query, answer
-        declared = [*parameters, *[None] * (query.parameters - len(parameters))]
-        self.param_oids: list[int | None] = [oid or wire.TEXT for oid in declared]
+        oids = [*parameters, *[None] * (query.parameters - len(parameters))]
+        self.param_oids: list[int | None] = [oid or wire.TEXT for oid in oids]
 
     async def describe(self) -> list[ResultColumn] | None:
         return [ResultColumn(name, _OIDS.get(kind, wire.TEXT)) for name, kind in self._query.columns]

@@ -114,8 +114,8 @@ class _Queries:
                 ctes[name] = _renamed(first, own)
             sql, columns = self.query(inner, Scope([], ctes, scope.around))
             ctes[name] = _renamed(columns, own)
-            listed = ", ".join(quoted(column) for column in ctes[name])
-            parts.append(f"{quoted(CTE + name)}({listed}) AS ({sql})")
+            column_list = ", ".join(quoted(column) for column in ctes[name])
+            parts.append(f"{quoted(CTE + name)}({column_list}) AS ({sql})")
         word = "WITH RECURSIVE " if with_.args.get("recursive") else "WITH "
         return word + ", ".join(parts) + " ", Scope(scope.relations, ctes, scope.around)
 
@@ -157,7 +157,7 @@ class _Queries:
         inner = Scope([], scope.ctes, Scope(scope.relations, scope.ctes, scope.around) if scope.relations else scope.around)
         source = self._from(node, inner)
         columns: Columns = {}
-        listed: list[str] = []
+        selection: list[str] = []
         by_name: dict[str, int] = {}
         for each in node.expressions:
             for name, value in self._projected(each, inner):
@@ -167,17 +167,17 @@ class _Queries:
                 while unique.lower() in map(str.lower, columns):
                     unique += "_"
                 columns[unique] = value.type
-                listed.append(f"{value.sql} AS {quoted(unique)}")
+                selection.append(f"{value.sql} AS {quoted(unique)}")
         distinct = node.args.get("distinct")
         if distinct is not None and distinct.args.get("on"):
             raise refused(distinct, "The catalogue does not answer DISTINCT ON")
-        sql = f"SELECT {'DISTINCT ' if distinct is not None else ''}{', '.join(listed) or 'NULL'}{source}"
+        sql = f"SELECT {'DISTINCT ' if distinct is not None else ''}{', '.join(selection) or 'NULL'}{source}"
         if where := node.args.get("where"):
             sql += f" WHERE {self.expressions.write(where.this, inner).sql}"
         if group := node.args.get("group"):
             if any(value for name, value in group.args.items() if name != "expressions"):
                 raise refused(group)
-            sql += f" GROUP BY {', '.join(self._key(each, inner, by_name, len(listed)) for each in group.expressions)}"
+            sql += f" GROUP BY {', '.join(self._key(each, inner, by_name, len(selection)) for each in group.expressions)}"
         if having := node.args.get("having"):
             sql += f" HAVING {self.expressions.write(having.this, inner).sql}"
         sql += self._end(node, inner, names, by_name)
@@ -281,16 +281,16 @@ class _Queries:
             name = name or table
         else:
             raise refused(node)
-        shown = _renamed(columns, own)
+        new_names = _renamed(columns, own)
         if own or name not in ("", None):
-            renamed = own and list(shown) != list(columns)
+            renamed = own and list(new_names) != list(columns)
             if renamed:
-                pairs = ", ".join(f"{quoted(old)} AS {quoted(new)}" for old, new in zip(columns, shown, strict=True))
+                pairs = ", ".join(f"{quoted(old)} AS {quoted(new)}" for old, new in zip(columns, new_names, strict=True))
                 sql = f"(SELECT {pairs} FROM {sql})"
         name = name or f"unnamed {len(scope.relations)}"
         if any(each.alias.lower() == name.lower() for each in scope.relations):
             raise PgError("42712", f'table name "{name}" specified more than once')
-        scope.relations.append(Relation(name, shown, oid))
+        scope.relations.append(Relation(name, new_names, oid))
         nested = self._joins(node, scope) if isinstance(node, exp.Table) else ""
         return f"{sql} AS {quoted(name)}{nested}"
 
@@ -318,8 +318,8 @@ class _Queries:
             name = alias or "generate_series"
             first, last = (self.expressions.write(call.args[each], scope).sql for each in ("start", "end"))
             own = quoted(CTE + "numbers")
-            counted = f"SELECT {first} WHERE {first} <= {last} UNION ALL SELECT number + 1 FROM {own} WHERE number < {last}"
-            sql = f"(WITH RECURSIVE {own}(number) AS ({counted}) SELECT number AS {quoted(name)} FROM {own})"
+            numbers = f"SELECT {first} WHERE {first} <= {last} UNION ALL SELECT number + 1 FROM {own} WHERE number < {last}"
+            sql = f"(WITH RECURSIVE {own}(number) AS ({numbers}) SELECT number AS {quoted(name)} FROM {own})"
             return sql, {name: "integer"}, name
         elif isinstance(call, exp.Anonymous) and str(call.this).lower() == "pg_get_keywords":
             arms = (f"SELECT '{word}' AS word, 'R' AS catcode, 'reserved' AS catdesc" for word in _KEYWORDS)
