@@ -54,9 +54,9 @@ def _all_in(targets: list[Any], there: list[Any], name: str) -> bool:
     return all(each[key] in items and _is_in(each, items[each[key]], name, "") for each in targets)
 
 
-def amount(written: Any) -> Decimal | None:
+def amount(quantity: Any) -> Decimal | None:
     """Return a quantity of Kubernetes, which it writes in its own way: 2048Mi becomes 2Gi. None if it is none."""
-    text = str(written)
+    text = str(quantity)
     number = text.rstrip("".join(_UNITS))
     try:
         return Decimal(number) * _UNITS[text[len(number) :]]

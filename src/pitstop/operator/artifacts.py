@@ -149,9 +149,9 @@ def _from_folder(folder: Path, name: str, files_from: Path | None, file: IO[byte
         raise ArtifactError(
             "The operator reads no files of its own: give it a folder with --files-from, or use a bucket or a URL."
         )
-    path, allowed = (folder / name).resolve(), files_from.resolve()
-    if not path.is_relative_to(allowed):
-        raise ArtifactError(f"The operator reads files in {allowed} alone, not {path}.")
+    path, root = (folder / name).resolve(), files_from.resolve()
+    if not path.is_relative_to(root):
+        raise ArtifactError(f"The operator reads files in {root} alone, not {path}.")
     try:
         if path.stat().st_size > MOST_BYTES:
             raise TooLargeError(f"{path} {_TOO_LARGE}")

@@ -90,7 +90,7 @@ def conditions_of(
 
     Each keeps its time as long as its status stays. ``now`` is in whole seconds.
     """
-    meant, since = outlook or usual_outlook(phase), {each.type: each for each in before}
+    meaning, since = outlook or usual_outlook(phase), {each.type: each for each in before}
     conditions: list[Condition] = []
 
     def add(name: str, holds: bool, reason: str, message: str) -> None:
@@ -107,7 +107,7 @@ def conditions_of(
             )
         )
 
-    for name, holds in zip(CONDITIONS, (meant.ready, meant.progressing, meant.degraded, meant.stalled), strict=True):
+    for name, holds in zip(CONDITIONS, (meaning.ready, meaning.progressing, meaning.degraded, meaning.stalled), strict=True):
         add(name, holds, phase.value, message or "")
     if ignored:
         add(IGNORED, True, "OfHazelcast", f"they change nothing here: {', '.join(ignored)}")

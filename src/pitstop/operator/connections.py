@@ -103,7 +103,7 @@ class Connection:
         elif isinstance(change, ClusterInfo):
             with self._lock:
                 before, self._info = self._info, change
-            # Heart-beats of members, and what runs on which, change nothing that a resource says.
+            # No status shows the heart-beats of members, or the jobs on them.
             if before is None or len(before.members) != len(change.members):
                 self._cluster_changed()
         elif kind in ("ready", "resync"):

@@ -68,10 +68,10 @@ class Column:
     description: str = ""
 
     def document(self) -> Document:
-        shown: Document = {"name": self.name, "type": self.type, "jsonPath": self.path}
+        column: Document = {"name": self.name, "type": self.type, "jsonPath": self.path}
         if self.type == "integer":
-            shown["format"] = "int64"
-        return shown | ({"description": self.description} if self.description else {}) | ({"priority": 1} if self.wide else {})
+            column["format"] = "int64"
+        return column | ({"description": self.description} if self.description else {}) | ({"priority": 1} if self.wide else {})
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class Kind:
 
 
 def unchanged(name: str) -> Rule:
-    """Return the rule that a field of a spec stays as it was made, even if it was left out."""
+    """Return the rule that a field of a spec never changes, a missing one included."""
     same = f"has(self.{name}) == has(oldSelf.{name}) && (!has(self.{name}) || self.{name} == oldSelf.{name})"
     return Rule(same, UNCHANGED, f".{name}", forbidden=True)
 

@@ -95,8 +95,8 @@ class Errands(Generic[T]):
                 self._lock.wait(seconds_left)
 
     def _start_those_with_room(self) -> None:
-        while (chosen := self._next()) is not None:
-            self._start(functools.partial(self._run, *chosen))
+        while (errand := self._next()) is not None:
+            self._start(functools.partial(self._run, *errand))
 
     def _next(self) -> tuple[Key, _Errand[T]] | None:
         with self._lock:

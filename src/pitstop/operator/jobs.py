@@ -1,6 +1,6 @@
 """The next step for a JetJob, decided from what is seen. This module only decides; it changes nothing.
 
-A decision depends only on what is seen, not on earlier decisions, so an operator that decides again after a crash decides alike.
+A decision depends on the view alone, not on earlier decisions, so an operator decides alike after a crash.
 The one exception is ``Restarted``, which is carried out once for each change of spec.state to it.
 """
 
@@ -97,8 +97,8 @@ class SeenJob:
     def snapshot_name(self) -> str | None:
         """The name, on its cluster, of the snapshot that the job starts from; None if it starts empty."""
         resource_name = self.resource.spec.initial_snapshot_resource_name
-        named = self.snapshot.spec.name if self.snapshot is not None else None
-        return named or resource_name
+        own_name = self.snapshot.spec.name if self.snapshot is not None else None
+        return own_name or resource_name
 
 
 @dataclass(frozen=True)
@@ -161,9 +161,9 @@ def digest_of(artifact: str) -> str | None:
 
 def options_of(spec: JetJobSpec) -> dict[str, Any]:
     """Return the options with which the job is submitted."""
-    allowed = {"allow_drop": list(spec.allow_drop)} if spec.allow_drop is not None else {}
+    consent = {"allow_drop": list(spec.allow_drop)} if spec.allow_drop is not None else {}
     shared = {"allow_shared": spec.allow_shared} if spec.allow_shared is not None else {}
-    return dict(spec.options or {}) | allowed | shared
+    return dict(spec.options or {}) | consent | shared
 
 
 def failed(view: SeenJob, reason: str) -> JetJobStatus:
@@ -200,10 +200,10 @@ def _passes(view: SeenJob) -> bool:
 
 
 def outlook_of(view: SeenJob, decision: JobDecision, cancelled_as_planned: bool) -> Outlook:
-    """Return the meaning of a job's status for whoever waits for the job to be as its spec says.
+    """Return the meaning of a job's status to people who wait until the job is as its spec says.
 
     ``cancelled_as_planned``: a JetJobSnapshot with cancelJob has ended it. A job that has ended as its spec says stays ready,
-    also when nobody knows any more how it has ended.
+    also once its end is forgotten.
     """
     status, goal, actual = decision.status, view.resource.spec.state, view.actual
     assert status.phase is not None

@@ -92,8 +92,8 @@ def _cores(resources: ContainerResources | None) -> int | None:
     """Return the number of cores that a member lends, if its resources say how many it has: at least one."""
     if resources is None:
         return None
-    written = (resources.requests or {}).get("cpu") or (resources.limits or {}).get("cpu")
-    cpu = amount(written) if written is not None else None
+    quantity = (resources.requests or {}).get("cpu") or (resources.limits or {}).get("cpu")
+    cpu = amount(quantity) if quantity is not None else None
     return max(1, int(cpu)) if cpu is not None else None
 
 

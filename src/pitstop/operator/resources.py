@@ -157,7 +157,7 @@ class SparkMaster(StrEnum):
 
 
 class Drivers(StrEnum):
-    """Where the drivers of jobs run."""
+    """The place where the drivers of jobs run."""
 
     CONTROL_PLANE = "controlPlane"
     MEMBERS = "members"
@@ -380,7 +380,7 @@ class Map(Part):
 
 
 class BucketConfig(Part):
-    """Where the code of a job is, with what it takes to read it."""
+    """The place of a job's code, and the means to read it."""
 
     bucket_uri: Annotated[
         str,
@@ -451,7 +451,7 @@ class JetJobSpec(Part):
 
 
 class JobPhase(StrEnum):
-    """Where a job is in its life."""
+    """The phases of a job's life."""
 
     FAILED = "Failed"
     NOT_RUNNING = "NotRunning"

@@ -103,7 +103,7 @@ def decide_snapshot(view: SeenSnapshot) -> SnapshotDecision:
 
 
 def folder_of(record: SnapshotRecord) -> str:
-    """Return the mark of a saved state: no other state that its cluster ever keeps under that name has it."""
+    """Return the mark of a saved state: no other state of that name on its cluster ever has it."""
     return Path(record.path).name
 
 

@@ -63,21 +63,21 @@ class World:
         return [key_of(kind, each) for kind, cache in self._own.items() for each in cache.all()]
 
     def cluster_changed(self, namespace: str, name: str) -> None:
-        """Queue a cluster that has changed, or is asked to change, and every resource that names it."""
+        """Queue a cluster that has changed, or is to change, and every resource that names it."""
         self._look_at(Key(kinds.HAZELCAST.name, namespace, name))
         self.look_at_all_of(namespace, name)
 
     def look_at_all_of(self, namespace: str, cluster: str) -> None:
         """Queue all jobs, maps and snapshots of a cluster."""
-        named = set()
+        job_names = set()
         for kind in (kinds.JET_JOB, kinds.MAP):
             for each in self.all(kind, namespace):
                 if each["spec"].get("hazelcastResourceName") == cluster:
                     self._look_at(key_of(kind, each))
                     if kind is kinds.JET_JOB:
-                        named.add(each["metadata"]["name"])
+                        job_names.add(each["metadata"]["name"])
         for each in self.all(kinds.JET_JOB_SNAPSHOT, namespace):
-            if each["spec"].get("jetJobResourceName") in named or each["metadata"].get("deletionTimestamp"):
+            if each["spec"].get("jetJobResourceName") in job_names or each["metadata"].get("deletionTimestamp"):
                 self._look_at(key_of(kinds.JET_JOB_SNAPSHOT, each))
 
     def job_changed(self, identity: str) -> None:

@@ -57,8 +57,8 @@ class Writer:
     def is_held(self, body: Object, owner: Object | None, finalizer: bool) -> bool:
         """True if the resource already has this owner, and has the finalizer exactly if ``finalizer``."""
         there = {each["uid"] for each in body["metadata"].get("ownerReferences", [])}
-        held = FINALIZER in body["metadata"].get("finalizers", [])
-        return held == finalizer and (owner is None or owner["uid"] in there)
+        has_finalizer = FINALIZER in body["metadata"].get("finalizers", [])
+        return has_finalizer == finalizer and (owner is None or owner["uid"] in there)
 
     def hold(self, kind: Kind, body: Object, owner: Object | None, finalizer: bool) -> None:
         """Make a resource go with its owner, and hold it by a finalizer if ``finalizer``."""

@@ -88,12 +88,12 @@ class Api:
 
     def __init__(self, config: KubeConfig, seconds: float = _SECONDS) -> None:
         """``seconds`` is the longest silence of the API server, except in a watch."""
-        chosen = config.get()
-        if chosen is None or chosen.user is None:
+        context = config.get()
+        if context is None or context.user is None:
             raise UsageError("The kubeconfig has no current context with a user: choose one with 'kubectl config use-context'.")
-        trusted = verify_cluster(chosen.cluster, chosen.user, chosen.abs_file)
+        trusted = verify_cluster(context.cluster, context.user, context.abs_file)
         transport = httpx2.HTTPTransport(verify=trusted, socket_options=_KEEP_ALIVE)
-        self._client = Client(chosen, timeout=httpx2.Timeout(seconds), field_manager=FIELD_MANAGER, transport=transport)
+        self._client = Client(context, timeout=httpx2.Timeout(seconds), field_manager=FIELD_MANAGER, transport=transport)
 
     def close(self) -> None:
         """Close the connections."""
@@ -139,11 +139,11 @@ class Api:
                 return None
             raise
 
-    def replace(self, kind: Kind, changed: Object) -> Object | None:
+    def replace(self, kind: Kind, body: Object) -> Object | None:
         """Replace an object, and return it; None if it was changed or deleted since it was read."""
         try:
             client: Any = self._client
-            return dict(client.replace(cast(Any, kind.resource)(changed), namespace=changed["metadata"]["namespace"]))
+            return dict(client.replace(cast(Any, kind.resource)(body), namespace=body["metadata"]["namespace"]))
         except ApiError as error:
             if code_of(error) in (CONFLICT, NOT_FOUND):
                 return None

@@ -75,7 +75,7 @@ def reconcile_job(around: Surroundings, body: Object) -> float | None:
                 with room_for(around, code) as there_is_room:
                     if not there_is_room:
                         return SOON_SECONDS
-                    if refused:  # it is said to be Failed until it is submitted, but with the id that it then has
+                    if refused:  # the status stays Failed until the job is submitted, but names its id already
                         with_id = failed(view, _reason(resource)).model_copy(update={"id": status.id})
                         body = _say(around, body, with_id)
                     submit(around, body, view, code, connection)
@@ -156,7 +156,7 @@ def _view(around: Surroundings, body: Object, resource: JetJob, cluster: Object 
 def _with_saved_state(
     around: Surroundings, view: SeenJob, body: Object, snapshot: JetJobSnapshot, cluster: Object | None, connection: Connection
 ) -> SeenJob:
-    """Return what is seen of a job that has yet to start, with what became of the state that was saved for its snapshot."""
+    """Return the view of a job that has yet to start, completed by the fate of the state that its snapshot has saved."""
     if snapshot.status is None or snapshot.status.state is not SnapshotState.EXPORTED:
         return view
     home = home_of(around, body, snapshot, None)
@@ -194,7 +194,7 @@ def _act(view: SeenJob, action: JobAction, connection: Connection) -> None:
 
 
 def _after(view: SeenJob, connection: Connection) -> tuple[SeenJob, JobDecision]:
-    """Return what is seen after an action. What was asked is done: the spec of this generation is brought about once."""
+    """Return the view and the decision after an action, by which the spec of this generation is brought about."""
     identity = job_id(view.uid)
     connection.ask_again(identity)
     decision = decide_job(dataclasses.replace(view, actual=connection.job(identity)))

@@ -75,7 +75,7 @@ def reconcile_snapshot(around: Surroundings, body: Object) -> float | None:
         return _export(around, body, resource, job, cluster, connection)
     if decision.status.state in OVER:
         return None
-    # What it waits for is told by events, but that time passes.
+    # Events report everything that it waits for, except that time passes.
     return SOON_SECONDS if decision.status.state is SnapshotState.EXPORTING else LATER_SECONDS
 
 
@@ -196,7 +196,7 @@ def _let_go(around: Surroundings, body: Object, resource: JetJobSnapshot, job: O
     key = key_of(kinds.JET_JOB_SNAPSHOT, body)
     around.slow.exports.forget(key)
     if around.slow.exports.runs(key):
-        return None  # what it saves is deleted once it is over, when this is looked at again
+        return None  # its state is deleted after the export, when this resource comes again
     cluster = home_of(around, body, resource, job)
     if _is_saving(resource) and cluster is not None and not is_leaving(cluster):
         connection = around.servers.of(cluster["metadata"]["uid"])
