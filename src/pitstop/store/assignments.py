@@ -12,7 +12,7 @@ from pitstop.store import schema
 from pitstop.store.database import Database, store_clock
 
 LOST_SECONDS = 24 * 3600.0
-"""The seconds after which a process that nobody has ended counts as lost, with a machine that will not be back."""
+"""The seconds after which a process that nobody has ended counts as lost: its machine will not be back."""
 
 
 class SqlAssignments:
@@ -31,9 +31,9 @@ class SqlAssignments:
             "state": Started.ASKED.value,
         }
         with self._database.write() as connection:
-            ended = table.c.job_id.not_in(select(jobs.c.id).where(jobs.c.active))
+            of_ended_job = table.c.job_id.not_in(select(jobs.c.id).where(jobs.c.active))
             earlier = (table.c.job_id == spec.job_id) & (table.c.token <= spec.token)
-            connection.execute(delete(table).where(earlier | ended))
+            connection.execute(delete(table).where(earlier | of_ended_job))
             connection.execute(insert(table).values(**values))
 
     def of_run(self, job_id: str, token: int) -> tuple[str, Started] | None:

@@ -27,7 +27,7 @@ def handles_in(file: Path) -> list[RunHandle]:
 def copy_store(database: Database, meanwhile: Callable[[], None], target: Path) -> None:
     """Write the store into a file, as it is while ``meanwhile`` runs: nobody writes the store until that returns.
 
-    Writers then go on: the copy is made from what SQLite keeps of that moment. UsageError for a store that is no file.
+    Writers then go on: SQLite keeps that moment for the copy. UsageError for a store that is no file.
     """
     if database.engine.dialect.name != "sqlite":
         raise UsageError(

@@ -48,8 +48,8 @@ class Database:
     def write(self) -> Iterator[Connection]:
         """Begin a write transaction, for decisions. It waits for those before it, so none fails half-way because of another.
 
-        Within another one of the same thread it is part of that one: both happen wholly or not at all. If this one raises, it
-        alone is undone when the outer one goes on.
+        A transaction within another one of the same thread is part of it: both happen wholly or not at all. If the inner one
+        raises, it alone is undone when the outer one goes on.
         """
         with self._write(self._begin_write) as connection:
             yield connection

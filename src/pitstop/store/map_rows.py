@@ -143,12 +143,12 @@ class MapWriter:
         orders: Sequence[str] | None,
     ) -> int:
         rows = self._select("key, value, created, version, ordering", keys, _LIVE)
-        stored: dict[str, Stored | None] = {key: (value, *facts) for key, value, *facts in rows}
-        present = set(stored)
-        events, older = apply_changes(changes, stored, self._newest, self._now, update, orders)
+        entries: dict[str, Stored | None] = {key: (value, *facts) for key, value, *facts in rows}
+        present = set(entries)
+        events, older = apply_changes(changes, entries, self._newest, self._now, update, orders)
         self._newest += len(events)
         self._events += events
-        self._stored += self._write(stored) - len(present & stored.keys())
+        self._stored += self._write(entries) - len(present & entries.keys())
         return older
 
     def put_back(self, old: Sequence[OldEntry]) -> int:
@@ -157,13 +157,13 @@ class MapWriter:
         self._expire_all_of(keys)
         present = dict(self._select("key, value", keys, _LIVE))
         entries = [entry if entry.expires is None or entry.expires > self._now else entry.removed() for entry in old]
-        changed = [entry for entry in entries if entry.value is not None or entry.key in present]
-        for entry in changed:
+        changes = [entry for entry in entries if entry.value is not None or entry.key in present]
+        for entry in changes:
             self._emit([change_of(self._newest + 1, entry.key, present.get(entry.key), entry.value, self._now)])
-        self._put([entry.row for entry in changed if entry.value is not None])
-        self._delete([(entry.key,) for entry in changed if entry.value is None])
-        self._stored += sum(entry.value is not None for entry in changed) - len(present)
-        return len(changed)
+        self._put([entry.row for entry in changes if entry.value is not None])
+        self._delete([(entry.key,) for entry in changes if entry.value is None])
+        self._stored += sum(entry.value is not None for entry in changes) - len(present)
+        return len(changes)
 
     def clear(self) -> int:
         """Remove all entries, in the order of their keys; return their number."""
@@ -199,7 +199,7 @@ class MapWriter:
         self._newest += len(events)
 
     def _expire_all_of(self, keys: set[str]) -> None:
-        """Expire all of these keys that are due, because a key that is written anew must be seen to expire before."""
+        """Expire the due ones of these keys: readers of the journal must see a key expire before it is written anew."""
         if self.expire() == PURGE_BATCH:  # there may be more
             self._expire([due for due in self._select("key, value, expires", keys, "expires <= ?") if due])
 
@@ -218,13 +218,13 @@ class MapWriter:
             rows += self._cursor.execute(f"SELECT {columns} FROM {entries} AND {condition}", [*arguments, self._now]).fetchall()
         return rows
 
-    def _write(self, stored: dict[str, Stored | None]) -> int:
+    def _write(self, entries: dict[str, Stored | None]) -> int:
         """Store what changed; return the number of the keys that have an entry now."""
         now, expires = self._now, None if self._map.ttl is None else self._now + self._map.ttl
         # In key order: neighbours share pages, which halves the time of large batches.
         puts, removed_keys = [], []
-        for key in sorted(stored):
-            entry = stored[key]
+        for key in sorted(entries):
+            entry = entries[key]
             if entry is None:
                 removed_keys.append((key,))
             else:

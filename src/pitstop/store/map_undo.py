@@ -100,7 +100,7 @@ def take_old(cursor: Cursor, operation: int) -> tuple[str, list[OldEntry]] | Non
     first = cursor.execute("SELECT MIN(map_id) FROM map_undo WHERE operation = ?", (operation,)).fetchone()[0]
     if first is None:
         return None
-    # Held: nobody writes the map between what is seen of it here and what is put back.
+    # The map is held: nobody writes it between this look and the putting back.
     names = cursor.execute(f"SELECT name FROM maps WHERE id = ?{cursor.for_update}", (first,)).fetchone()
     if names is None:
         return take_old(cursor, operation)  # the map was dropped meanwhile, and this with it

@@ -45,10 +45,10 @@ def move_paths(database: Database, before: str, after: str) -> None:
             assert isinstance(table, Table)
             keys = list(table.primary_key.columns)
             for *key, record in connection.execute(select(*keys, column)).all():
-                moved = _moved(record, before, after)
-                if moved != record:
+                new_record = _moved(record, before, after)
+                if new_record != record:
                     here = [column_of_key == value for column_of_key, value in zip(keys, key, strict=True)]
-                    connection.execute(update(table).where(*here).values({column.name: moved}))
+                    connection.execute(update(table).where(*here).values({column.name: new_record}))
         snapshots = schema.snapshots
         for name, path in connection.execute(select(snapshots.c.name, snapshots.c.path)).all():
             connection.execute(update(snapshots).where(snapshots.c.name == name).values(path=_moved_path(path, before, after)))

@@ -145,18 +145,18 @@ class SqlRegistry:
             return newest_events(cursor, job_ids)
 
     def delete_ended(self, keep: int, older_than: float) -> list[str]:
-        ended = [job for job in self.jobs() if job.state.terminal]
-        ended.sort(key=lambda job: job.completion_time or 0.0, reverse=True)
-        forgettable = [job.id for number, job in enumerate(ended) if number >= keep or (job.completion_time or 0.0) < older_than]
+        ended_jobs = [job for job in self.jobs() if job.state.terminal]
+        ended_jobs.sort(key=lambda job: job.completion_time or 0.0, reverse=True)
+        job_ids = [job.id for number, job in enumerate(ended_jobs) if number >= keep or (job.completion_time or 0.0) < older_than]
         with self._database.write() as connection:
             # A job may have been resumed while this waited for the lock.
             still = {row.id for row in connection.execute(select(schema.jobs.c.id).where(~schema.jobs.c.active))}
-            forgettable = [job_id for job_id in forgettable if job_id in still]
-            for begin in range(0, len(forgettable), _AT_ONCE):
+            job_ids = [job_id for job_id in job_ids if job_id in still]
+            for begin in range(0, len(job_ids), _AT_ONCE):
                 for table in (schema.jobs, *_OF_JOBS):
                     column = table.c.id if table is schema.jobs else table.c.job_id
-                    connection.execute(delete(table).where(column.in_(forgettable[begin : begin + _AT_ONCE])))
-        return forgettable
+                    connection.execute(delete(table).where(column.in_(job_ids[begin : begin + _AT_ONCE])))
+        return job_ids
 
     def prune(self, answered_before: float) -> None:
         operations = schema.operations
@@ -231,7 +231,7 @@ class SqlRegistry:
         return [operation for operation in map(self._operation_or_failed, rows) if operation is not None]
 
     def _operation_or_failed(self, row: Any) -> Operation | None:
-        """Return the operation; fail it if this release cannot read it, so that its caller is told."""
+        """Return the operation. If this release cannot read it, fail it, so that its caller gets an answer."""
         try:
             return operation_of(row)
         except EngineError as error:
@@ -247,9 +247,9 @@ class SqlRegistry:
     def recent_operations(self, seconds: float, most: int) -> list[Operation]:
         table = schema.operations
         newest_first = table.c.finished.desc()
-        answered = select(table).where(table.c.finished >= self._clock.now() - seconds).order_by(newest_first).limit(most)
+        latest = select(table).where(table.c.finished >= self._clock.now() - seconds).order_by(newest_first).limit(most)
         # Two looks into two indexes: of one condition with an OR, a database may make a walk through the table.
-        query = union_all(select(table).where(table.c.state.in_(_OPEN)), select(answered.subquery()))
+        query = union_all(select(table).where(table.c.state.in_(_OPEN)), select(latest.subquery()))
         with self._database.read() as connection:
             rows = connection.execute(query).all()
         return sorted(readable(operation_of, rows), key=lambda operation: operation.id)

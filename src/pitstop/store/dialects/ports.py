@@ -25,7 +25,7 @@ class Cursor(Protocol):
         ...
 
     def keyed(self, table: str, map_id: int, keys: Sequence[str]) -> tuple[str, list[Any]]:
-        """Return the SQL behind FROM for the rows of a map that have these keys, its WHERE included, and its arguments.
+        """Return the SQL behind FROM, with its WHERE, for the rows of a map with these keys; and the arguments of that SQL.
 
         Each key is looked up by the table's index, however large the table is and whatever the database knows of it.
         """
@@ -42,7 +42,7 @@ class Dialect(Protocol):
     """One database. Connections of its engine are in no transaction until one of the ``begin`` methods is called."""
 
     driver_error: type[Exception]
-    """The error that its driver raises, where statements go to it past SQLAlchemy."""
+    """The error that the driver raises when a statement goes to it past SQLAlchemy."""
     longest_key: int | None
     """The most bytes in the key of a map's entry; None: any number."""
 

@@ -2,8 +2,8 @@
 
 Decisions of the control plane (``begin_write``) take one advisory lock, and so come one after another, as on SQLite. No isolation
 level would make a read that leads to a write safe without trying again. Writes of runs (``begin_write_beside``) go on beside
-decisions and beside one another. Each locks the row of the job that fences it, and the row of the map that it changes, until it
-commits. Both are READ COMMITTED, where a locked row is read as it was committed last.
+decisions and beside one another. A write of a run locks the row of its job, which fences it, and the row of the map that it
+changes, until it commits. Both are READ COMMITTED, where a locked row is read as it was committed last.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ LONGEST_KEY = 2_600
 """The longest key, in bytes. A row of an index takes a third of a page at most, 2,704 bytes, including the numbers beside a map's
 key."""
 _BEYOND_LIMITS = "54"
-"""The class of errors that say that something is too large or too many, so that waiting does not help."""
+"""The class of errors about too large or too many things, which waiting does not mend."""
 ROWS = 500
 """The number of rows written by one statement."""
 DECISIONS = 7_074_701

@@ -20,12 +20,12 @@ REACH = {
 
 def driver_url(url: str) -> URL:
     """Return the URL for SQLAlchemy with this driver, and with the options that notice a server that is cut off."""
-    parsed = make_url(url).set(drivername="postgresql+psycopg")
-    return parsed.set(query={**REACH, **parsed.query})
+    driver = make_url(url).set(drivername="postgresql+psycopg")
+    return driver.set(query={**REACH, **driver.query})
 
 
 def connect(url: str) -> psycopg.Connection[Any]:
     """Return a connection past SQLAlchemy; each statement is a transaction."""
-    parsed = driver_url(url)
-    parts: dict[str, Any] = {**parsed.translate_connect_args(username="user", database="dbname"), **parsed.query}
+    parts_of_url = driver_url(url)
+    parts: dict[str, Any] = {**parts_of_url.translate_connect_args(username="user", database="dbname"), **parts_of_url.query}
     return psycopg.connect(make_conninfo(**parts), autocommit=True)

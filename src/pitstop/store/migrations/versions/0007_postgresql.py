@@ -19,7 +19,7 @@ WHOLE = {
     "sink_epochs": ("map_id", "epoch"),
 }
 COUNTED = ("operations", "commands", "observations", "maps")
-"""Tables whose ids come from a sequence, which has the type that the column had."""
+"""Tables whose ids come from a sequence of the type of the old column."""
 NAMES = (
     ("snapshots", "name", "varchar(200)"),
     ("maps", "name", "varchar(200)"),
