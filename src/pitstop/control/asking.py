@@ -65,13 +65,13 @@ def resume(job: Job, operation: Operation, now: float) -> Decision:
 def configure(job: Job, operation: Operation, now: float) -> Decision:
     """Give a suspended job other options: its next run has them."""
     assert isinstance(operation.request, Configure)
-    changed = operation.request.options
+    options = operation.request.options
     try:
-        JobConfig.refuse_fixed(changed)
-        config = JobConfig.from_options(changed, base=job.version.config)
+        JobConfig.refuse_fixed(options)
+        config = JobConfig.from_options(options, base=job.version.config)
     except UsageError as error:  # they may be right by themselves, and contradict what the job has already
         return Decision(job, (answered(operation.id, error),))
-    version = dataclasses.replace(job.version, options=JobConfig.over(job.version.options, changed), config=config)
+    version = dataclasses.replace(job.version, options=JobConfig.over(job.version.options, options), config=config)
     # Protected again later, it counts its members anew.
     quorum = job.quorum if config.split_brain_protection else 0
     return Decision(dataclasses.replace(job, version=version, quorum=quorum), (answered(operation.id),))

@@ -71,8 +71,8 @@ class Judge:
         task = Compile(source, options, str(state) if state is not None else None, job.id, job.display_name)
         compiled = standby.compile(task) if standby is not None else self._workers.compile(task)
         self._refuse_shared(job, compiled)
-        allowed = options | ({"allow_drop": list(back.allow_drop)} if back is not None and record is not None else {})
-        report = self._against_job(job, compiled, allowed)
+        lenient_options = options | ({"allow_drop": list(back.allow_drop)} if back is not None and record is not None else {})
+        report = self._against_job(job, compiled, lenient_options)
         if record is not None and back is not None:
             # The present state is left behind, so nothing in it can refuse the version; dropped parts of it still need consent.
             present, report = report, self._against_snapshot(record.path, compiled, options)

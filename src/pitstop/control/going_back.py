@@ -32,8 +32,8 @@ def _is_of(record: SnapshotRecord, version: Version) -> bool:
 
 def written_since(version: int, plan: dict[str, Any], later: Iterable[Version]) -> tuple[str, ...]:
     """Return the sinks of a version's plan whose places later versions have written into: they hold newer rows."""
-    written = [sink for other in later if other.number > version for sink in sinks_of(other.plan)]
-    return tuple(sink.name for sink in sinks_of(plan) if any(sink.may_write_where(other) for other in written))
+    later_sinks = [sink for other in later if other.number > version for sink in sinks_of(other.plan)]
+    return tuple(sink.name for sink in sinks_of(plan) if any(sink.may_write_where(other) for other in later_sinks))
 
 
 def check_present(

@@ -73,10 +73,10 @@ class Housekeeper:
 
     def _drop_unneeded(self) -> None:
         """Remove the checkpoints whose removal was lost with an earlier control plane."""
-        for listed in self._registry.jobs(include_ended=False):
-            lineages = old_lineages(self._data, listed, self._clock.now(), self._files)
+        for job_before in self._registry.jobs(include_ended=False):
+            lineages = old_lineages(self._data, job_before, self._clock.now(), self._files)
             # The job afresh, after the list: a version that was put in its place meanwhile has told its checkpoint.
-            open_operations = self._registry.open_operations(listed.id)
-            job = self._registry.get_job(listed.id)
+            open_operations = self._registry.open_operations(job_before.id)
+            job = self._registry.get_job(job_before.id)
             if job is not None:
                 self._performer.act(job, unneeded(job, lineages, open_operations))

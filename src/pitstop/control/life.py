@@ -92,12 +92,12 @@ def _start(job: Job, event: Due, now: float) -> Decision:
     waits = scaling.without_quorum(job, event.members, now)
     if waits is not None:
         return waits
-    started = dataclasses.replace(job, state=JobState.STARTING, token=job.token + 1, due=None)
+    job_to_start = dataclasses.replace(job, state=JobState.STARTING, token=job.token + 1, due=None)
     phase = job.update.phase if job.update is not None else None
     if isinstance(phase, Starting):
         # A new version has a checkpoint of its own until it has told its name.
-        return Decision(started, (StartRun(phase.standby, own_checkpoint=job.version.lineage is None),))
-    return Decision(started, (StartRun(),))
+        return Decision(job_to_start, (StartRun(phase.standby, own_checkpoint=job.version.lineage is None),))
+    return Decision(job_to_start, (StartRun(),))
 
 
 def _watch_ends(job: Job, event: Due, now: float) -> Decision:

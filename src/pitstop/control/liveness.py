@@ -30,7 +30,7 @@ Run = tuple[str, int]
 
 @dataclass(frozen=True)
 class Gone:
-    """A run that will do nothing more, and the sentence that says how that was seen."""
+    """A run that will do nothing more, and the sentence that says why."""
 
     job_id: str
     token: int

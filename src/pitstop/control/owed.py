@@ -1,6 +1,6 @@
 """The work that a job's recorded state still calls for: an earlier control plane, or a failed action, may have left it undone.
 
-Level-triggered: it follows from what is recorded, not from what has happened, and doing it again changes nothing.
+Level-triggered: it follows from the record, not from events, and doing it again changes nothing.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _export(job: Job, operations: dict[int, Operation]) -> tuple[WorldAction, ..
 
 
 def unneeded(job: Job, lineages: Iterable[str], open_operations: Iterable[Operation]) -> tuple[DropCheckpoint, ...]:
-    """Return the checkpoints, out of those that a job has on disk, with which it will never go on.
+    """Return the checkpoints on disk with which the job will never go on.
 
     None while a version may be under way that has not told which checkpoint is its own.
     """
@@ -70,7 +70,7 @@ def unneeded(job: Job, lineages: Iterable[str], open_operations: Iterable[Operat
     if job.state not in (JobState.RUNNING, JobState.SUSPENDED) or lineage is None or updating:
         return ()
     phase = job.update.phase if job.update is not None else None
-    needed = {lineage}
+    needed_lineages = {lineage}
     if isinstance(phase, Starting | Watched):
-        needed.add(phase.previous.lineage or lineage)
-    return tuple(DropCheckpoint(other) for other in lineages if other not in needed)
+        needed_lineages.add(phase.previous.lineage or lineage)
+    return tuple(DropCheckpoint(other) for other in lineages if other not in needed_lineages)

@@ -94,7 +94,7 @@ class Performer:
                 # Nothing else of the job waits until a new version is ready.
                 self._lanes.put(f"{job.id} update", partial(self._perform, job, action))
             elif isinstance(action, DropCheckpoint):
-                # After what was asked for before, such as the end of the run that uses it; and nothing waits for it.
+                # After earlier actions, such as the end of the run that uses the checkpoint; and nothing waits for it.
                 drop = partial(self._lanes.put, f"{job.id} drop", partial(self._perform, job, action))
                 self._lanes.put(job.id, drop)
             elif isinstance(action, WorldAction):

@@ -1,5 +1,8 @@
-"""The places that jobs write into. Two active jobs do not share one, nor a folder and one below it, and no job reads what it has
-written itself, unless a user allows it (option allow_shared)."""
+"""The places that jobs write into.
+
+Two active jobs share no place, also not a folder and one below it. No job reads its own output. A user may allow both (option
+allow_shared).
+"""
 
 from __future__ import annotations
 

@@ -191,7 +191,7 @@ class Registry(Protocol):
     def put_version(self, job_id: str, version: Version, now: float) -> None:
         """Record a version that the job has from ``now`` on, or what has become known of it since.
 
-        A version that the job has gone back from is overwritten by the next one, which has the same number. A setting says how
+        After the job has gone back from a version, the next one has the same number, and overwrites it. A setting says how
         many of the newest versions are kept.
         """
         ...

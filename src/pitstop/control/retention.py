@@ -63,8 +63,8 @@ def old_lineages(data: DataFolder, job: Job, now: float, files: Files = LOCAL_FI
 
     A younger one may belong to a version that starts and has not told its lineage yet, and looks unused.
     """
-    begun = [(folder, files.facts(folder / FACTS)) for folder in _checkpoints(data, job, files) if "." not in folder.name]
-    old = [folder for folder, facts in begun if facts is not None and now - facts.modified > FRESH_SECONDS]
+    checkpoints = [(folder, files.facts(folder / FACTS)) for folder in _checkpoints(data, job, files) if "." not in folder.name]
+    old = [folder for folder, facts in checkpoints if facts is not None and now - facts.modified > FRESH_SECONDS]
     return [folder.name.removeprefix(CHECKPOINT_PREFIX) for folder in old]
 
 
@@ -116,10 +116,10 @@ def _forget_rescaling(registry: Registry, data: DataFolder, files: Files) -> Non
             remove_snapshot(record.name, data, files)
 
 
-def _remove_unnamed(folder: Path, named: Collection[str], now: float) -> None:
+def _remove_unnamed(folder: Path, names: Collection[str], now: float) -> None:
     """Remove all entries of a folder that have other names, but for young ones."""
     for entry in folder.glob("*"):
-        if entry.name not in named and now - entry.stat().st_mtime > FRESH_SECONDS:
+        if entry.name not in names and now - entry.stat().st_mtime > FRESH_SECONDS:
             # Renamed first, so that other processes see the whole of it, or nothing.
             going = entry.with_name(f".{entry.name.lstrip('.')}.going")
             with contextlib.suppress(OSError):
@@ -145,14 +145,14 @@ def remove_snapshot(name: str, data: DataFolder, files: Files = LOCAL_FILES) -> 
 def remove_unnamed_snapshots(registry: Registry, data: DataFolder, now: float, files: Files = LOCAL_FILES) -> None:
     """Remove the remains of interrupted exports and deletions: folders that no name leads to, begun a day ago.
 
-    An export that is being made, or that its run has not told of yet, looks the same. Its files are no sign of its age: they are
+    An export that is under way, or that its run has yet to report, looks the same. Its files are no sign of its age: they are
     links to files of a checkpoint, which may be old.
     """
-    named = {Path(record.path).name for record in registry.snapshots()}
+    names = {Path(record.path).name for record in registry.snapshots()}
     for name in files.names(data.snapshots):
         folder = data.snapshots / name
-        begun = snapshot_begun(name)
-        if name not in named and now - (begun if begun is not None else _newest(folder, files)) > LEFT_SECONDS:
+        start = snapshot_begun(name)
+        if name not in names and now - (start if start is not None else _newest(folder, files)) > LEFT_SECONDS:
             files.remove(folder)
 
 

@@ -1,9 +1,9 @@
 """Jobs that follow the members of a cluster, and the quorum of a protected job.
 
-A job that runs has been planned for certain members. When others are there for a while it is rescaled: the same version is made
-ready for them while it goes on, then takes its state over at an epoch boundary, as in an update. A job that does not follow stays
-on its members; when one of them is to leave it stops at an epoch boundary, and when one is gone it is suspended, or has failed
-if its guarantee keeps no state. Every member lends cores: there are no lite members.
+A job that runs has been planned for certain members. Once others have been there for a while, the job is rescaled: the same
+version is made ready for them while the job goes on, then takes its state over at an epoch boundary, as in an update. A job that
+does not follow stays on its members. If one of them is to leave, the job stops at an epoch boundary. If one is gone, the job is
+suspended, or has failed if its guarantee keeps no state. Every member lends cores: there are no lite members.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def planned_for(job: Job, placement: Placement | None) -> Job:
 
 
 def cluster_seen(job: Job, event: ClusterSeen, now: float) -> Decision:
-    """End the run of a job that has lost its quorum, or a member that it cannot do without; else let the quorum grow."""
+    """End the run of a job that has lost its quorum, or a member that it needs; else let the quorum grow."""
     if len(event.members) < needed(job):
         return _ends_without_quorum(job, len(event.members))
     grown = dataclasses.replace(job, quorum=max(job.quorum, quorum_of(len(event.members)))) if needed(job) else job
@@ -104,7 +104,7 @@ class Scaler:
         self._there: list[Member] = []
         self._changed = clock.monotonic()
         self._missing: dict[str, float] = {}
-        """Id of a member that was there, or that a job was planned for -> the time since which it is missing."""
+        """Id of a missing member, present before or planned for by a job -> the time since which it is missing."""
         self._attempts: dict[str, tuple[int, float]] = {}
         """Job -> the number of attempts in a row to rescale it, and the earliest time of the next one."""
 
@@ -211,5 +211,5 @@ def _ends_without_quorum(job: Job, size: int) -> Decision:
 
 def _no_quorum(job: Job, size: int) -> str:
     there = f"{size} {'is' if size == 1 else 'are'} there"
-    needed = f"{counted(job.quorum, 'member is', 'members are')} needed"
-    return f"It waits for its quorum: {needed}, {there} (option split_brain_protection)"
+    demand = f"{counted(job.quorum, 'member is', 'members are')} needed"
+    return f"It waits for its quorum: {demand}, {there} (option split_brain_protection)"

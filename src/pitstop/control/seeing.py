@@ -78,7 +78,7 @@ def outgrown(job: Job, fact: StateOutgrown, now: float) -> Decision:
     watched = updating.watched_until(job) is not None
     if job.preparation is not None or (job.update is not None and not watched):
         return Decision(job)
-    # Without a guarantee another run would begin with no state: of the one that holds still it is asked again.
+    # Without a guarantee, another run would begin with no state: the run that holds still is asked again.
     goes_on = job.version.config.processing_guarantee is not ProcessingGuarantee.NONE
     if _moved_in_vain(job, now) and (goes_on or not fact.holds):
         return Decision(job, (Ask(Restart(HELD)),) if fact.holds else ())

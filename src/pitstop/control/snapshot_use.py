@@ -12,11 +12,11 @@ from pitstop.snapshots.files import LOCAL_FILES, Files
 
 
 def job_that_needs(snapshot: str, registry: Registry, data: DataFolder, files: Files = LOCAL_FILES) -> Job | None:
-    """Return a job that would start from this snapshot if it started now, as it has no epoch of its own to go on from; or None.
+    """Return a job that would start from this snapshot if it started now, since it has no epoch of its own; or None.
 
-    That is a job between its submission and its first epoch, one whose guarantee keeps no checkpoint, one that may go back to
-    such a version after an update, one that has failed or was cancelled in such a version and may be resumed, one that goes back
-    to a version with this snapshot of it, and one whose code is not compiled yet and may name any snapshot.
+    Such a job is one of these: it has yet to reach its first epoch; its guarantee keeps no checkpoint; it may go back to such a
+    version after an update; it has failed or was cancelled in such a version, and may be resumed; it is going back to a version
+    with this snapshot of it; its code is not compiled yet, and may name any snapshot.
     """
     for job in registry.jobs():
         if job.state.terminal and (job.state is not JobState.FAILED or job.state_dropped):

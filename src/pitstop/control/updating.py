@@ -1,7 +1,8 @@
 """Updates: the old version stops with a snapshot, the new one starts from it, or the old one goes on.
 
-A new version is prepared first, while nothing of the job changes. Then the job's ``update`` is asked (the old version is being
-stopped, or a suspended job's saved state exported), starting (the new version is not up yet) and, if wished, watched.
+A new version is prepared first, while nothing of the job changes. Then the job's ``update`` has up to three phases. Asked: the
+old version is being stopped, or a suspended job's saved state exported. Starting: the new version is not up yet. Watched, if the
+user asks for it: the new version is on probation.
 The old version's checkpoint stays until the new one has proved itself, so going back is to go on with that checkpoint.
 """
 
@@ -49,15 +50,15 @@ def prepared_suspended(job: Job, fact: UpdatePrepared, now: float) -> Decision:
         return Decision(job)
     if fact.compared_with != job.version.number:
         return _refused(job, _another_version(job, fact))
-    if job.withdrawal is not None:  # what is to be withdrawn is known by that update alone
+    if job.withdrawal is not None:  # that update alone knows the rows to withdraw
         return _refused(
             job, f"What a version of job '{job.display_name}' had written is still being withdrawn: update it again soon."
         )
     earlier = job.update.phase if job.update is not None else None
     before = earlier if isinstance(earlier, Starting) else None
-    dropped = [] if before is not None else _drop_previous(job.update)
+    drops = [] if before is not None else _drop_previous(job.update)
     exporting = dataclasses.replace(_asked(job, fact, before), state=JobState.SUSPENDED_EXPORTING_SNAPSHOT)
-    return Decision(exporting, (ExportSuspended(fact.operation, fact.request.snapshot), *dropped))
+    return Decision(exporting, (ExportSuspended(fact.operation, fact.request.snapshot), *drops))
 
 
 def prepared_too_late(job: Job, fact: UpdatePrepared, now: float) -> Decision:
@@ -93,8 +94,8 @@ def exported(job: Job, fact: Exported, now: float) -> Decision:
     """Give a suspended job, whose saved state is exported, the new version. It stays suspended."""
     update, phase = _of(job)
     assert isinstance(phase, Asked)
-    begun = dataclasses.replace(update, phase=Starting(job.saved, stopped_at=now))
-    new = dataclasses.replace(job, version=phase.target, state=JobState.SUSPENDED, termination=None, update=begun)
+    next_phase = dataclasses.replace(update, phase=Starting(job.saved, stopped_at=now))
+    new = dataclasses.replace(job, version=phase.target, state=JobState.SUSPENDED, termination=None, update=next_phase)
     result = Updated(new.version.number, fact.snapshot.name, None, update.report)
     return Decision(new, (RegisterSnapshot(fact.snapshot), answered(update.operation, result=result)))
 
@@ -234,8 +235,8 @@ def without_new_version(job: Job, phase: Starting | Watched) -> tuple[Version, t
     assert job.update is not None
     old = _resumable(phase.previous, job.update.snapshot or job.version.options["initial_snapshot"])
     lineage = job.version.lineage
-    dropped = [DropCheckpoint(lineage)] if lineage is not None and lineage != phase.previous.lineage else []
-    return old, (Withdraw(job.update.operation), *dropped)
+    drops = [DropCheckpoint(lineage)] if lineage is not None and lineage != phase.previous.lineage else []
+    return old, (Withdraw(job.update.operation), *drops)
 
 
 def withdrawn(job: Job, fact: Withdrawn, now: float) -> Decision:
