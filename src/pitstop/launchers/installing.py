@@ -1,7 +1,7 @@
-"""Installs packages with uv or pip, in a process of its own, but for what the environment of the server has already.
+"""Installation of packages that the environment of the server lacks, with uv or pip, in a process of its own.
 
-First the tool says what is missing in that environment, then just that is put into the folder. So a job's packages fit those of
-the server, which it runs with, and never take their place.
+First the tool lists the missing packages, then it puts them alone into the folder. So a job's packages fit those of the server,
+which it runs with, and never take their place.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ class LocalInstaller:
         if not pins:
             return
         hashes = {(one.requirement.name): one.hashes for one in requirements}
-        chosen = [Needed(f"{name}=={version}", hashes.get(name, ())) for name, version in pins]
-        request = self._request(scratch / "chosen.txt", chosen)
+        exact_versions = [Needed(f"{name}=={version}", hashes.get(name, ())) for name, version in pins]
+        request = self._request(scratch / "chosen.txt", exact_versions)
         self._run([*self._install(), "--no-deps", "--target", str(target), *self._copying(), "-r", request], scratch, deadline)
 
     def _missing(self, requirements: Sequence[Needed], scratch: Path, deadline: float) -> list[Pin]:

@@ -56,8 +56,8 @@ class LocalProcessLauncher:
         self._runs[spec.job_id] = (spec.token, process or self._processes.start(spec))
 
     def start_failed(self, job_id: str, token: int) -> bool:
-        started = self._runs.get(job_id)
-        return started is not None and started[0] == token and started[1].poll() is not None
+        run = self._runs.get(job_id)
+        return run is not None and run[0] == token and run[1].poll() is not None
 
     def prepare(self) -> None:
         self._processes.reap()
@@ -76,8 +76,8 @@ class LocalProcessLauncher:
         self._watcher.watch(run)
 
     def hold(self, seconds: float) -> HeldSpare | None:
-        held = self._spares.hold(seconds)
-        return HeldSpare(*held) if held is not None else None
+        spare = self._spares.hold(seconds)
+        return HeldSpare(*spare) if spare is not None else None
 
     def release(self, standby: str) -> None:
         self._spares.release(standby)

@@ -1,7 +1,7 @@
-"""Processes of this machine, or container, by their identity: the boot, the pid, which is used again, and when in that boot it
-was started.
+"""Processes of this machine, or container, by their identity: the boot, the pid, and the time of their start in that boot.
 
-All of it is the kernel's own account in ``/proc``. No part of it changes when the clock of the machine is set.
+A pid alone is used again. The identity is the kernel's own account in ``/proc``: to set the clock of the machine changes no part
+of it.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def is_of_this_boot(handle: RunHandle) -> bool:
 
 
 def kill_all(handle: RunHandle) -> None:
-    """SIGKILL a process, its descendants and all that is left of its session.
+    """SIGKILL a process, its descendants and the rest of its session.
 
     A runner's JVM and Python workers stay in the session of the runner when it dies before them. Nothing happens to
     a process that only has the same pid.
@@ -146,7 +146,7 @@ def run_to_end(
 ) -> int:
     """Run a process that prints into a file, and return its exit code. subprocess.TimeoutExpired if it takes longer.
 
-    It is killed once nobody waits for it any more (kit.asker). Afterwards neither it nor anything that it has started is left.
+    It is killed once nobody waits for it any more (kit.asker). Its children end with it.
     """
     with log_file.open("ab") as out:
         process = subprocess.Popen(
@@ -174,11 +174,11 @@ def _identity(handle: RunHandle) -> _Identity | None:
     """Return the content of a handle; None if it is of another boot of the machine, of which nothing is left."""
     try:
         if "@" in handle:
-            pid, created = handle.split("@")
-            ticks = (float(created) - _boot_time()) * _hertz()
+            pid, start = handle.split("@")
+            ticks = (float(start) - _boot_time()) * _hertz()
             return _Identity(int(pid), ticks - _OLD_SECONDS * _hertz(), ticks + _OLD_SECONDS * _hertz())
-        boot, pid, started = handle.split("/")
-        return _Identity(int(pid), int(started), int(started)) if boot == _boot() else None
+        boot, pid, ticks_of_start = handle.split("/")
+        return _Identity(int(pid), int(ticks_of_start), int(ticks_of_start)) if boot == _boot() else None
     except ValueError:
         raise EngineError(f"The handle '{handle}' of a run names no process of this machine: another launcher made it.") from None
 
@@ -210,8 +210,8 @@ def _descendants(of: Process, processes: Iterable[Process]) -> dict[int, Process
 
 
 def _all() -> list[Process]:
-    read = (_read(int(path.name)) for path in PROC.iterdir() if path.name.isdigit())
-    return [process for process in read if process is not None]
+    readings = (_read(int(path.name)) for path in PROC.iterdir() if path.name.isdigit())
+    return [process for process in readings if process is not None]
 
 
 def _still_runs(process: Process) -> bool:

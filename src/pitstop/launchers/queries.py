@@ -36,7 +36,7 @@ MOST_ANEW = 5
 BARRED_SECONDS = 60.0
 """The seconds for which a viewer waits whose query could be ended with its process alone: all others began anew for it."""
 MOST_REMEMBERED = 200
-"""The most queries that have ended of which a process knows whose they were."""
+"""The most ended queries whose viewers a process remembers."""
 UNTAKEN_SECONDS = 300.0
 """The seconds after which a query is ended if nobody takes its answers."""
 
@@ -71,9 +71,9 @@ class _Process:
     queries: dict[int, _Query] = field(default_factory=dict)
     """Number of a query -> the query."""
     going: set[int] = field(default_factory=set)
-    """The numbers of the queries that it has not ended yet, also of those that nobody asks for any more."""
+    """The numbers of the queries that the process has not ended yet, also if nobody asks for them any more."""
     users: dict[int, str] = field(default_factory=dict)
-    """Number of a query -> the viewer whose it is, or was."""
+    """Number of a query -> its viewer."""
     blamed: int | None = None
     """The query for which the process ends, as it has said itself; None if it ends without a word."""
     writing: threading.Lock = field(default_factory=threading.Lock)
@@ -97,11 +97,11 @@ class _Process:
 
     def end_query(self, number: int) -> bool:
         """Note that nobody asks for a query any more; return False if that was noted before."""
-        ended = self.queries.pop(number, None)
-        if ended is not None:
+        query = self.queries.pop(number, None)
+        if query is not None:
             self.say({"cancel": number})
-            ended.answers.put(_WAKE)
-        return ended is not None
+            query.answers.put(_WAKE)
+        return query is not None
 
 
 class _Answers:
@@ -278,7 +278,7 @@ class QueryProcess:
         writer = start_pump(self._log, self._rotation, {}, None)
         assert writer.stdin is not None
         with writer.stdin as log_file:
-            started = subprocess.Popen(
+            popen = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -287,7 +287,7 @@ class QueryProcess:
                 env=dict(self._environment),
                 start_new_session=True,
             )
-        process = _Process(started, handle_of(started.pid))
+        process = _Process(popen, handle_of(popen.pid))
         threading.Thread(target=_read, args=(process, self._bar), name="queries", daemon=True).start()
         threading.Thread(target=self._give_up, args=(process,), name="unread queries", daemon=True).start()
         return process

@@ -23,8 +23,8 @@ log = structlog.get_logger("pitstop.launcher")
 class RunnerProcesses:
     """Starts them, and collects those that have ended.
 
-    What a runner and its children print comes through a pipe to a process that writes, and rotates, the log (kit.rotating): in a
-    session of its own, so that it is left when the runner is killed, and ends when all that could print is gone.
+    The output of a runner and its children comes through a pipe to a process that writes, and rotates, the log (kit.rotating).
+    That process has a session of its own, so it survives the kill of the runner, and ends with the last process that could print.
     ``facts`` stand in each line of a run, beside the run's own.
     """
 

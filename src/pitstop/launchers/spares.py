@@ -33,10 +33,10 @@ Spawn = Callable[[list[str], Path], "subprocess.Popen[bytes]"]
 
 
 class Spares:
-    """Keeps ``wished`` spares ready. Ends the spares of a killed control plane, which may be of another version."""
+    """Keeps ``count`` spares ready. Ends the spares of a killed control plane, which may be of another version."""
 
-    def __init__(self, data: DataFolder, wished: int, spawn: Spawn) -> None:
-        self._data, self._wished, self._spawn = data, wished, spawn
+    def __init__(self, data: DataFolder, count: int, spawn: Spawn) -> None:
+        self._data, self._count, self._spawn = data, count, spawn
         self._waiting: dict[str, subprocess.Popen[bytes]] = {}
         self._held: dict[str, subprocess.Popen[bytes]] = {}
         self._lock = threading.Lock()
@@ -45,25 +45,25 @@ class Spares:
         self._end_strays()
 
     def replenish(self) -> None:
-        """Start spares until there are as many as wished. After failures, wait longer each time before the next start.
+        """Start spares until ``count`` of them wait for a run. After failures, wait longer each time before the next start.
 
         None is started while one is held: its warming up would make the change of versions slow.
         """
         with self._lock:
             self._notice_ends()
             self._remove_left_folders()
-            while not self._held and len(self._waiting) < self._wished and time.monotonic() >= self._not_before:
+            while not self._held and len(self._waiting) < self._count and time.monotonic() >= self._not_before:
                 self._start_one()
 
     def are_ready(self) -> bool:
-        """Return True if as many spares as wished are warm."""
+        """Return True if all spares are warm."""
         with self._lock:
-            return sum(map(self._is_ready, self._waiting)) >= self._wished
+            return sum(map(self._is_ready, self._waiting)) >= self._count
 
     def assign(
         self, job_id: str, token: int, held: str | None = None, log_facts: Mapping[str, object] | None = None
     ) -> subprocess.Popen[bytes] | None:
-        """Give a run to a spare: the one that is held for it, a ready one, or one that is still warming up and so is ahead.
+        """Give a run to a spare: the one held for it, else a ready one, else one that still warms up, and is ahead of a new one.
 
         ``log_facts`` stand in each line of its log from then on. OSError if that could not be written: the spare is ended then.
         """
@@ -77,9 +77,9 @@ class Spares:
         return None
 
     def hold(self, seconds: float) -> tuple[str, SpareFolder, subprocess.Popen[bytes]] | None:
-        """Hold back a ready spare: (id, folder, process). None if there is none within ``seconds``, or none is wished."""
+        """Hold back a ready spare: (id, folder, process). None if there is none within ``seconds``, or none is kept."""
         deadline = time.monotonic() + seconds
-        while self._wished:
+        while self._count:
             with self._lock:
                 self._notice_ends()
                 for spare_id in filter(self._is_ready, self._waiting):

@@ -32,8 +32,8 @@ SHARES = 64
 _WEB_FILTER = "org.apache.spark.ui.JWSFilter"
 _MASTER, _WORKER = (f"org.apache.spark.deploy.{part}" for part in ("master.Master", "worker.Worker"))
 SILENT_SECONDS = 15
-"""The seconds of silence after which a worker counts as lost, of which drivers are told. A new master waits as long for the
-workers that it has read of."""
+"""The seconds of silence after which a worker counts as lost, and drivers hear of it. A new master waits as long for the
+workers of the one before."""
 _URL = re.compile(r"Starting Spark master at (spark://[^\s\"]+)")
 _UP = "I have been elected leader!"
 _FOLLOWS = re.compile(r"(?:Master has changed, new master is at|Successfully registered with master) (spark://[^\s\"]+)")
@@ -82,11 +82,11 @@ def start_worker(
     rotation: Rotation = USUAL_ROTATION,
 ) -> subprocess.Popen[bytes]:
     """Start a worker that lends ``cores``, as shares, and as much memory as jobs ask for."""
-    # What an executor takes is bounded by its own settings: the worker itself must refuse none for memory.
+    # The settings of an executor bound its memory: the worker itself must refuse none for that.
     lent = ["--cores", str(cores * SHARES), "--memory", "1024g", "--work-dir", str(folder.work)]
     # However long there is no master: ending would end the executors.
     patient = {"spark.worker.maxRegistrationRetries": "1000000", "spark.worker.cleanup.enabled": "true"}
-    # What its executors print, with their Python workers, each in a folder of its own.
+    # The logs of the executors, with their Python workers, each in a folder of its own.
     rotated = {
         "spark.executor.logs.rolling.strategy": "size",
         "spark.executor.logs.rolling.maxSize": str(rotation.most_bytes),
@@ -170,7 +170,7 @@ def _of_daemons(environment: Mapping[str, str], home: Path) -> dict[str, str]:
     """Return variables that make the Java of Spark's daemons begin fast. They do little, so that speed matters less."""
     java = environment.get("JAVA_HOME")
     archive = to_use(class_archive(Path(java), home)) if java else []
-    # What a worker starts, executors, has its class path.
+    # Executors have the class path of the worker that starts them.
     configured = f"-Dlog4j2.configurationFile={Path(__file__).parent / 'daemons-log4j2.properties'}"
     class_path = {name: environment[name] for name in (CLASS_PATH,) if name in environment}
     put_on_class_path(class_jar(home), class_path)
@@ -179,7 +179,7 @@ def _of_daemons(environment: Mapping[str, str], home: Path) -> dict[str, str]:
         "SPARK_HOME": str(home),
         "SPARK_DAEMON_MEMORY": "256m",
         "SPARK_DAEMON_JAVA_OPTS": " ".join(["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", configured, *archive]),
-        # Where its web page listens; all else is where the arguments say.
+        # The web page listens here, and everything else at the addresses in the arguments.
         "SPARK_LOCAL_IP": LOOPBACK,
     }
 

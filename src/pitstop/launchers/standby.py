@@ -1,7 +1,7 @@
 """A warm spare that makes itself ready for one version of a job while the version before still runs.
 
-It is asked through files in its folder, ``task-<n>.json`` and ``answer-<n>.json``, and wake sockets on both sides. What it
-has prepared stays in its process until it is given its run (launchers.spares); it writes nothing to the job before.
+Tasks and answers go through files in its folder, ``task-<n>.json`` and ``answer-<n>.json``, and wake sockets on both sides. Its
+preparations stay in its process until it gets its run (launchers.spares). It writes nothing to the job before.
 """
 
 from __future__ import annotations
