@@ -97,8 +97,8 @@ class Service(Protocol):
 
         A suspended job stays suspended: the new version starts when it is resumed. A failed job becomes suspended with it.
 
-        ``request`` holds the code to run (entry and arguments default to those of the version before), options that override
-        those of the submission, and the name of the snapshot to take. IncompatibleError is raised before anything stops; it is a
+        ``request`` holds the code to run, options that override those of the submission, and the name of the snapshot to take.
+        Entry and arguments default to those of the version before. IncompatibleError is raised before anything stops; it is a
         DropError if the update would drop state that the option ``allow_drop`` does not name. EngineError if the new version
         fails before it is up, or within ``watch_seconds`` after.
         """
@@ -196,7 +196,7 @@ class Service(Protocol):
         ...
 
     def verbs(self, name_or_id: str) -> list[JobVerb]:
-        """Return the verbs that the job can be asked, each with the refusal that it would get now. No verb is carried out."""
+        """Return the verbs for the job, each with the refusal that it would get now. No verb is carried out."""
         ...
 
     def options(self, name_or_id: str) -> list[OptionInForce]:
@@ -379,7 +379,7 @@ class BackupDesk(Protocol):
 class ServerService(Service, Protocol):
     """The service in the process that has the store. A slow verb can also be asked now and awaited later, without a thread.
 
-    ``ask...`` does what the verb of that name does, up to the moment at which the verb would begin to wait.
+    ``ask...`` carries out the verb of that name, and returns when the verb would begin to wait.
     """
 
     changes: Changes

@@ -72,20 +72,20 @@ class Feed:
         before, self._values = self._values, dict(world)
         if before is None:
             return 0
-        changed = [key for key, value in world.items() if key not in before or _differs(before[key], value)]
+        changed_keys = [key for key, value in world.items() if key not in before or _differs(before[key], value)]
         missing_keys = [key for key in before if key not in world]
-        for kind, key in (*changed, *missing_keys):
+        for kind, key in (*changed_keys, *missing_keys):
             self.newest += 1
             self._events.append(FeedEvent(self.newest, kind, key, world.get((kind, key))))
-        return len(changed) + len(missing_keys)
+        return len(changed_keys) + len(missing_keys)
 
     def after(self, number: int, most: int = MOST_KEPT) -> list[FeedEvent] | None:
         """Return the first events after a number; None if some of them are no longer kept, or the number is yet to come."""
-        count, missed = len(self._events), self.newest - number
-        if not 0 <= missed <= count:
+        count, distance = len(self._events), self.newest - number
+        if not 0 <= distance <= count:
             return None
         # Counted from the newest event: readers that follow are near it, and there are many.
-        return [self._events[place] for place in range(count - missed, min(count, count - missed + most))]
+        return [self._events[place] for place in range(count - distance, min(count, count - distance + most))]
 
 
 @cache

@@ -53,12 +53,12 @@ def history_of(samples: list[Sample], step: Step) -> JobHistory:
     stages = {name: _of_stage(samples, name, times) for name in names}
     parts = dict.fromkeys(part for sample in samples for part in sample.parts_ms)
     totals = _totals(stages.values(), len(samples))
-    read: Column = [sample.input_rows for sample in samples]
+    input_rows: Column = [sample.input_rows for sample in samples]
     job: dict[str, Column] = {
         "run": [sample.token for sample in samples],
         "epoch": [sample.epoch for sample in samples],
-        "input_rows": read,
-        "rows_per_second": _rates(read, times),
+        "input_rows": input_rows,
+        "rows_per_second": _rates(input_rows, times),
         "bad_rows": [sample.bad_rows for sample in samples],
         "epoch_ms": [sample.epoch_ms for sample in samples],
         "watermark_lag_ms": [sample.watermark_lag_ms for sample in samples],

@@ -54,9 +54,9 @@ Place = tuple[str, str]
 
 def artifacts_of(data: DataFolder, jobs: Iterable[Job], version_artifacts: Iterable[tuple[str, int, str]]) -> list[Artifact]:
     """Return all artifacts, by name. ``version_artifacts``: (job, number, artifact) of all versions."""
-    used = _used(jobs, version_artifacts)
+    uses = _used(jobs, version_artifacts)
     artifacts = [
-        Artifact(file.name, file.parent.name, facts.st_size, facts.st_mtime, str(file), used.get(_place(file), []))
+        Artifact(file.name, file.parent.name, facts.st_size, facts.st_mtime, str(file), uses.get(_place(file), []))
         for file, facts in _files(data)
     ]
     return sorted(artifacts, key=lambda artifact: (artifact.name, artifact.sha256))
@@ -74,14 +74,14 @@ def _used(jobs: Iterable[Job], version_artifacts: Iterable[tuple[str, int, str]]
     versions: dict[str, dict[int, str]] = defaultdict(dict)
     for job_id, number, artifact in version_artifacts:
         versions[job_id][number] = artifact
-    used: dict[Place, list[ArtifactUse]] = defaultdict(list)
+    uses: dict[Place, list[ArtifactUse]] = defaultdict(list)
     for job in jobs:
         present = job.version
         # The present version is missing from ``version_artifacts`` if it began under a release that kept no versions.
         for number, artifact in sorted((versions[job.id] | {present.number: present.source.artifact}).items(), reverse=True):
             use = ArtifactUse(job.id, job.name, number, number == present.number)
-            used[_place(PurePath(artifact))].append(use)
-    return used
+            uses[_place(PurePath(artifact))].append(use)
+    return uses
 
 
 def _place(file: PurePath) -> Place:

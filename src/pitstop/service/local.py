@@ -127,10 +127,10 @@ class LocalService(Reads, MapVerbs, LogLevels):
         if earlier is not None:
             return self._submitted(earlier, name)
         values = {key: value for key, value in request.options.items() if value is not None}
-        named, other = request.initial_snapshot, values.get("initial_snapshot")
-        if named is not None and other not in (None, named):
-            raise UsageError(f"The job is to start from snapshot '{named}', and by its options from '{other}': name one of them.")
-        options = values | ({"initial_snapshot": named} if named is not None else {})
+        start, other = request.initial_snapshot, values.get("initial_snapshot")
+        if start is not None and other not in (None, start):
+            raise UsageError(f"The job is to start from snapshot '{start}', and by its options from '{other}': name one of them.")
+        options = values | ({"initial_snapshot": start} if start is not None else {})
         config = JobConfig.from_options(options)
         if config.initial_snapshot is not None:
             self._snapshot_record(config.initial_snapshot)
@@ -260,11 +260,11 @@ class LocalService(Reads, MapVerbs, LogLevels):
         wait(self.ask_configure(name_or_id, options), self.changes)
 
     def ask_configure(self, name_or_id: str, options: dict[str, Any]) -> Asked[Operation]:
-        changed = {name: value for name, value in options.items() if value is not None}
-        if not changed:
+        changes = {name: value for name, value in options.items() if value is not None}
+        if not changes:
             raise UsageError("Name the options that are to change, as key=value.")
-        JobConfig.refuse_fixed(changed)
-        return self.ask(name_or_id, Configure(changed))
+        JobConfig.refuse_fixed(changes)
+        return self.ask(name_or_id, Configure(changes))
 
     def rollback(self, name_or_id: str) -> None:
         self._carry_out(name_or_id, Rollback())

@@ -82,8 +82,8 @@ class MapVerbs:
 
     def map_journal(self, name: str, after: int | None = None, limit: int = 1000) -> JournalPage:
         part = self._maps.journal(name, after or 0, limit)
-        lost = part.lost if after is not None else 0
-        return JournalPage(list(part.events), lost, part.bounds.oldest, part.bounds.newest)
+        gap = part.lost if after is not None else 0
+        return JournalPage(list(part.events), gap, part.bounds.oldest, part.bounds.newest)
 
 
 def _facts(overview: MapOverview) -> MapFacts:

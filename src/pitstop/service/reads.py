@@ -134,18 +134,18 @@ class Reads:
         states = self._registry.states({sign.job_id for sign in jobs}) if jobs else {}
         operations = {sign.operation for sign in signs if isinstance(sign, Answered)}
         unanswered = self._registry.unanswered(operations) if operations else set()
-        changed = [sign for sign in signs if isinstance(sign, JobHappened)]
-        newest = self._registry.newest_events({sign.job_id for sign in changed}) if changed else {}
+        job_signs = [sign for sign in signs if isinstance(sign, JobHappened)]
+        newest = self._registry.newest_events({sign.job_id for sign in job_signs}) if job_signs else {}
         arrivals: set[Sign] = {Answered(operation) for operation in operations - unanswered}
-        arrivals |= {sign for sign in changed if newest.get(sign.job_id, sign.after + 1) > sign.after}
+        arrivals |= {sign for sign in job_signs if newest.get(sign.job_id, sign.after + 1) > sign.after}
         return arrivals | {sign for sign in jobs if states.get(sign.job_id) in (None, *sign.states)}
 
     def logs(self, name_or_id: str, after: int = 0, limit: int = 1000) -> LogPage:
         path = self._data.job(self._find(name_or_id).id).log
         begin, page = read_from(path, max(0, after), PAGE_BYTES)
-        lines, read = whole_lines(page, limit)
+        lines, length = whole_lines(page, limit)
         # A reader from the beginning gets the lines that are kept; one that continues is told of missing bytes.
-        return LogPage(lines, begin + read, max(0, begin - after) if after else 0)
+        return LogPage(lines, begin + length, max(0, begin - after) if after else 0)
 
     def operations(self) -> list[OperationStatus]:
         return [OperationStatus.of(operation) for operation in self._registry.recent_operations(ANSWERED_SECONDS, MOST_ANSWERED)]
@@ -212,14 +212,14 @@ class _Statuses:
 def whole_lines(page: bytes, limit: int) -> tuple[list[str], int]:
     """Return at most so many lines, and the number of their bytes. A line without an end counts only if it fills the page."""
     lines: list[str] = []
-    read = 0
-    while len(lines) < limit and (end := page.find(b"\n", read)) >= 0:
-        lines.append(_text(page[read:end]))
-        read = end + 1
+    end_of_lines = 0
+    while len(lines) < limit and (end := page.find(b"\n", end_of_lines)) >= 0:
+        lines.append(_text(page[end_of_lines:end]))
+        end_of_lines = end + 1
     if not lines and len(page) == PAGE_BYTES:
         piece = page[: _before_last_character(page)]
         return [_text(piece)], len(piece)
-    return lines, read
+    return lines, end_of_lines
 
 
 def _before_last_character(page: bytes) -> int:

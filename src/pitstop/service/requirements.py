@@ -183,10 +183,10 @@ def _refuse_other_python(specifier: object, artifact: Path) -> None:
 
 def _refuse_network_settings(metadata: Mapping[str, Any], where: str) -> None:
     uv = _table(_table(metadata, "tool"), "uv")
-    named = [key for key in (*uv, *_table(uv, "pip")) if key in _NETWORK]
-    if named:
+    keys = [key for key in (*uv, *_table(uv, "pip")) if key in _NETWORK]
+    if keys:
         raise ArtifactError(
-            f"'{named[0]}' in {where} is not followed: where packages come from is the server's to say. Remove it."
+            f"'{keys[0]}' in {where} is not followed: where packages come from is the server's to say. Remove it."
         )
 
 

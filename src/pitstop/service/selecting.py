@@ -54,17 +54,17 @@ def select(query: Query, service: Service, catalog: Catalog, queries: Queries, a
     plain = _by_key(query, service, things)
     if plain is not None:
         return plain
-    read = reads([query], things)
-    endless = is_endless(read)
+    contents = reads([query], things)
+    endless = is_endless(contents)
     answers = queries.run(
         lambda number: Select(
             number,
             query.text,
             query.place.line,
             query.place.column,
-            [thing.statement() for thing in read.named.values()],
-            [_stored(service, snapshot, stage) for snapshot, stage in sorted(read.states)],
-            [_information(name, service, things) for name in sorted(read.information)],
+            [thing.statement() for thing in contents.named.values()],
+            [_stored(service, snapshot, stage) for snapshot, stage in sorted(contents.states)],
+            [_information(name, service, things) for name in sorted(contents.information)],
         ),
         asker,
     )
@@ -75,14 +75,14 @@ def select(query: Query, service: Service, catalog: Catalog, queries: Queries, a
     except BaseException:
         answers.close()
         raise
-    shown = tuple(Column(name, SqlType.TIMESTAMP if kind == "timestamp" else shown_type(kind)) for name, kind in columns)
-    return Result(shown, _Batches(answers), endless)
+    shown_columns = tuple(Column(name, SqlType.TIMESTAMP if kind == "timestamp" else shown_type(kind)) for name, kind in columns)
+    return Result(shown_columns, _Batches(answers), endless)
 
 
 def only_maps(query: Query, things: dict[str, Named]) -> bool:
     """True if a query reads only entries of maps and information_schema."""
-    read = reads([query], things)
-    return not read.states and all(connector_of(each) is IMAP for each in read.mappings)
+    contents = reads([query], things)
+    return not contents.states and all(connector_of(each) is IMAP for each in contents.mappings)
 
 
 def _by_key(query: Query, service: Service, things: dict[str, Named]) -> Result | None:
