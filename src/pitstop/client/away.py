@@ -1,4 +1,4 @@
-"""Waiting for a server that is away, for code that follows what happens there."""
+"""Waiting for a server that is away, in code that follows its events."""
 
 from __future__ import annotations
 

@@ -36,8 +36,8 @@ def connect(url: str | None = None, token: str | None = None) -> Client:
     ``token`` defaults to ``$PITSTOP_TOKEN``. It can be left out for the user's own server on this machine if that server has made
     its token.
     """
-    chosen = url or os.environ.get("PITSTOP_URL") or DEFAULT_URL
-    return Client(HttpService(chosen, token or os.environ.get("PITSTOP_TOKEN")))
+    address = url or os.environ.get("PITSTOP_URL") or DEFAULT_URL
+    return Client(HttpService(address, token or os.environ.get("PITSTOP_TOKEN")))
 
 
 class Client:
@@ -265,7 +265,7 @@ class JobHandle:
         return self._service.go_back(self.id, version, dict(options), watch_seconds, StateAtStart(state), write_again)
 
     def verbs(self) -> list[JobVerb]:
-        """Return the verbs that the job can be asked, each with the refusal that it would get now. No verb is carried out."""
+        """Return the verbs for the job, each with the refusal that it would get now. No verb is carried out."""
         return self._service.verbs(self.id)
 
     def options(self) -> list[OptionInForce]:

@@ -1,7 +1,7 @@
 """This user's servers on this machine: their data folders, and their tokens, which nobody has to type.
 
-A server notes in ``~/.pitstop/servers`` where the token for its port is kept. A client sends the token only over a connection to
-a port on which a process of the same user listened when the connection was made. Another user who takes the port while the
+A server notes in ``~/.pitstop/servers`` where the token for its port is kept. Once connected, a client checks that a process of
+the same user listens on the port, and sends the token over that connection alone. Another user who takes the port while the
 server is away learns nothing.
 """
 
@@ -35,8 +35,8 @@ class LocalToken(httpx2.Auth):
 
         def check(event: str, info: dict[str, Any]) -> None:
             # Only for new connections: the owner of one does not change, and the look takes long if there are many sockets.
-            sent = "Authorization" in request.headers
-            if event == "connection.connect_tcp.complete" and sent and not is_own_server(host, port):
+            has_token = "Authorization" in request.headers
+            if event == "connection.connect_tcp.complete" and has_token and not is_own_server(host, port):
                 self._token = None
                 info["return_value"].close()
                 raise UnreachableError(f"Your server at {request.url.netloc.decode()} is gone: start it with 'pitstop serve'.")

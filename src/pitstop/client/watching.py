@@ -26,9 +26,9 @@ def watched_jobs(service: HttpService, away: Away, include_ended: bool = False) 
     absence, statuses = Absence(away, threading.Event()), dict[str, JobStatus]()
     while True:
         try:
-            for changed in service.job_changes():
+            for change in service.job_changes():
                 absence.over()
-                jobs = service.jobs(include_ended=True) if changed is None else [changed]
+                jobs = service.jobs(include_ended=True) if change is None else [change]
                 for job in (dataclasses.replace(each, progress=_NO_PROGRESS) for each in jobs):
                     if statuses.get(job.id) != job and (include_ended or job.active or job.id in statuses):
                         statuses[job.id] = job
@@ -44,8 +44,8 @@ def job_in(service: HttpService, job_id: str, states: Collection[JobState], seco
     UnreachableError if the server goes away meanwhile. The job runs on without the waiting client.
     """
     deadline = time.monotonic() + seconds
-    for changed in service.job_changes(seconds):
-        job = service.job(job_id) if changed is None else changed
+    for change in service.job_changes(seconds):
+        job = service.job(job_id) if change is None else change
         if job.id == job_id and job.status in states:
             return job
     if time.monotonic() < deadline:

@@ -17,12 +17,12 @@ UNUSED_SECONDS = 30 * 24 * 3600.0
 
 def cache_folder() -> Path | None:
     """Return the folder, and make it if need be; None if it is not wanted, or cannot be this user's alone."""
-    named = os.environ.get(FOLDER_VARIABLE)
-    if named == "":
+    variable = os.environ.get(FOLDER_VARIABLE)
+    if variable == "":
         return None
     try:
         above = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-        return private_folder(Path(named).absolute() if named else above / "pitstop")
+        return private_folder(Path(variable).absolute() if variable else above / "pitstop")
     except (OSError, RuntimeError, UsageError):
         return None
 

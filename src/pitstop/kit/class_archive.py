@@ -43,5 +43,5 @@ def to_use(archive: Path | None) -> list[str]:
 
 
 def to_make(archive: Path) -> list[str]:
-    """Return the options with which Java, as it ends, archives the classes that it has loaded."""
+    """Return the options with which Java archives its loaded classes when it ends."""
     return [f"-XX:ArchiveClassesAtExit={archive}", *_QUIET]

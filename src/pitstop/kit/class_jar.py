@@ -46,7 +46,7 @@ def make_jar(jar: Path, java_home: Path, spark_home: Path) -> None:
 
 
 def put_on_class_path(jar: Path | None, environment: MutableMapping[str, str]) -> None:
-    """Let what Spark starts with that environment find the classes of a jar, if it has been made."""
+    """Put a jar, if it has been made, on the class path of the processes that Spark starts with that environment."""
     if jar is None or not is_made(jar):
         return
     before = environment.get(CLASS_PATH)

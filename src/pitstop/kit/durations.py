@@ -53,8 +53,8 @@ def text(ms: int) -> str:
 
 def words(ms: int) -> str:
     """Return a duration for people: ``240000`` -> ``4 minutes``, ``60000`` -> ``1 minute``. Plans keep :func:`text`."""
-    written = text(ms)
-    return written.removesuffix("s") if written.startswith("1 ") else written
+    duration = text(ms)
+    return duration.removesuffix("s") if duration.startswith("1 ") else duration
 
 
 def short(ms: int) -> str:

@@ -47,10 +47,10 @@ def find_java(own: Path) -> Path:
 def version_of(java: Path) -> int:
     """Return the major version of a java executable; 0 if it does not run."""
     try:
-        shown = subprocess.run([str(java), "-version"], capture_output=True, text=True, timeout=30, check=False).stderr
+        output = subprocess.run([str(java), "-version"], capture_output=True, text=True, timeout=30, check=False).stderr
     except OSError:
         return 0
-    match = re.search(r'version "(\d+)(?:\.(\d+))?', shown)
+    match = re.search(r'version "(\d+)(?:\.(\d+))?', output)
     if match is None:
         return 0
     major = int(match.group(1))

@@ -23,7 +23,7 @@ class NewLines:
 
         Ended files come first. A file that two looks have not met is forgotten, since another one may get its number.
         """
-        contents, read, offsets = [], {}, self._missed | self._read
+        contents, ends, offsets = [], {}, self._missed | self._read
         for path, to_its_end in (*((path, True) for path in ended), *((path, False) for path in files)):
             try:
                 with path.open("rb") as file:
@@ -38,8 +38,8 @@ class NewLines:
             if not to_its_end or len(new) == self._most:
                 # A line that is longer than all that is read at once is cut.
                 new = new[: new.rfind(b"\n") + 1] or (new if len(new) == self._most else b"")
-            read[facts.st_ino] = begin + len(new)
+            ends[facts.st_ino] = begin + len(new)
             contents.append(new)
-        self._missed = {number: at for number, at in self._read.items() if number not in read}
-        self._read = read
+        self._missed = {number: at for number, at in self._read.items() if number not in ends}
+        self._read = ends
         return contents

@@ -16,7 +16,7 @@ _USUAL = "PITSTOP_USUAL_UMASK"
 
 
 def keep_private() -> None:
-    """Let other users read nothing that this process, or one that it starts, makes from now on.
+    """Keep the files that this process and its children make from now on from other users.
 
     The earlier mask is remembered, also for those processes, for files that others are to read (:func:`usual_mode`).
     """

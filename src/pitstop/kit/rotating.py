@@ -1,8 +1,8 @@
 """Logs that are rotated by size, and read by positions that rotation does not change.
 
 The parts of ``runner.log`` that are full stand beside it as ``runner.log.<position of its first byte>``. Lines never span parts.
-Run as a script, it writes what comes through a pipe: all that a process and its children print. It outlives a process that is
-killed until it has written that one's last words, and uses nothing but Python itself, so that it is small and starts at once.
+Run as a script, it writes the output of a process and its children, which comes through a pipe. It outlives a killed process
+until the last words of that are written. It uses nothing but Python itself, so that it is small and starts at once.
 """
 
 from __future__ import annotations
@@ -214,11 +214,11 @@ def start_pump(log: Path, rotation: Rotation, facts: dict[str, object], moves_to
     """
     settings = {"log": str(log), "rotation": asdict(rotation), "facts": facts, "moves_to": str(moves_to or "")}
     command = [sys.executable, "-I", "-S", __file__, json.dumps(settings)]
-    started = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
-    assert started.stdin is not None
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
+    assert process.stdin is not None
     with contextlib.suppress(OSError):  # a user with very many of them has smaller ones
-        fcntl.fcntl(started.stdin, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
-    return started
+        fcntl.fcntl(process.stdin, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+    return process
 
 
 def main() -> None:

@@ -23,20 +23,20 @@ def service_log(levels: Path, write: Callable[[str], object] | None = None) -> I
         processors=[structlog.stdlib.filter_by_level, _as_arguments],
         logger_factory=structlog.stdlib.LoggerFactory(),
     )
-    ended = threading.Event()
+    end = threading.Event()
     follower = Follower([levels], apply_levels, logging.getLogger("pitstop.server").warning)
 
     def keep_looking() -> None:
-        while not ended.is_set():
+        while not end.is_set():
             follower.look()
-            ended.wait(LOOK_SECONDS)
+            end.wait(LOOK_SECONDS)
 
     follower.look()
     threading.Thread(target=keep_looking, daemon=True, name="log-levels").start()
     try:
         yield
     finally:
-        ended.set()
+        end.set()
 
 
 def _as_arguments(_: Any, __: str, event: MutableMapping[str, Any]) -> tuple[tuple[str], dict[str, Any]]:

@@ -52,8 +52,8 @@ class _MomentForm:
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         from pydantic_core import core_schema as schemas
 
-        written = schemas.plain_serializer_function_ser_schema(_moment, info_arg=True)
-        return schemas.with_info_wrap_validator_function(_seconds, schemas.datetime_schema(), serialization=written)
+        serializer = schemas.plain_serializer_function_ser_schema(_moment, info_arg=True)
+        return schemas.with_info_wrap_validator_function(_seconds, schemas.datetime_schema(), serialization=serializer)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         return {"type": "string", "format": "date-time"}
@@ -63,8 +63,8 @@ class _JsonTextForm:
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         from pydantic_core import core_schema as schemas
 
-        written = schemas.plain_serializer_function_ser_schema(from_json_text, return_schema=schemas.any_schema())
-        return schemas.no_info_after_validator_function(json_text, schemas.any_schema(), serialization=written)
+        serializer = schemas.plain_serializer_function_ser_schema(from_json_text, return_schema=schemas.any_schema())
+        return schemas.no_info_after_validator_function(json_text, schemas.any_schema(), serialization=serializer)
 
 
 Moment = Annotated[float, _MomentForm()]
@@ -75,7 +75,7 @@ JsonText = Annotated[str, _JsonTextForm()]
 
 
 def json_text(value: Any, what: str = "The value") -> str:
-    """Return a JSON value as the text that is kept; UsageError, which names it as ``what``, if it is none.
+    """Return the text of a JSON value. UsageError for any other value, which it names as ``what``.
 
     Numbers are finite, and text has no half of a surrogate pair, which cannot be written as UTF-8.
     """
@@ -91,7 +91,7 @@ def from_json_text(text: str) -> Any:
 
 
 def check_text(what: str, text: str) -> str:
-    """Return the text; UsageError, which names it as ``what``, if it cannot be written as UTF-8, or not in every database."""
+    """Return the text. UsageError, which names it as ``what``, if UTF-8 or some database cannot hold it."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -63,8 +63,8 @@ def apply_changes(
             stored[key] = None
             emit((sequence, _REMOVED, key, before, None, at))
     if orders is not None:
-        changed = {event[2] for event in events}
-        for key in [key for key in stored if key not in changed]:
+        changed_keys = {event[2] for event in events}
+        for key in [key for key in stored if key not in changed_keys]:
             del stored[key]
     return events, older
 

@@ -1,4 +1,4 @@
-"""The runs that a member is given. It starts their processes, reports when they end, and ends those that it is asked to end.
+"""The runs of a member. It starts their processes, reports when they end, and ends them on request.
 
 The processes outlive the member, just as processes that a server starts outlive the server.
 """

@@ -62,7 +62,7 @@ class MemberProcess:
     ) -> None:
         self._monotonic = monotonic
         self._leaves_by: float | None = None
-        """The time at which a member that was asked to leave does so, even if work still runs on it. None until it is asked."""
+        """The time at which a leaving member leaves even if work still runs on it. None: it is not to leave."""
         self._member, self._members, self._cluster, self._start_worker = member, members, cluster, start_worker
         self._worker: Worker | None = None
         self._works_for: SparkCluster | None = None

@@ -1,8 +1,8 @@
 """Backups: copies of a data folder, taken while its jobs run, as it was at one moment.
 
 At that moment nothing writes the store, so no map, journal or mark of an epoch changes. Each checkpoint is linked: its last
-committed epoch, and the epoch planned after it. A run that had already written the planned epoch into a map or into files writes
-it again after a restore, and finds it there.
+committed epoch, and the epoch planned after it. A run may have written the planned epoch into a map or into files already.
+After a restore it writes that epoch again, and finds it there.
 """
 
 from __future__ import annotations
@@ -74,14 +74,14 @@ class Backups:
             for path in (data.token, data.session_key, data.log_levels, data.retention):
                 _link(path, linked.root / path.relative_to(data.root))
 
-        created = time.time()
+        moment = time.time()
         copy_store(self._database, link_all, linked.store)
         private_folder(target)
         files = list(_copied(linked.root, target))
-        contents = {"format": FORMAT, "pitstop": __version__, "created": created, "place": str(data.root), "files": files}
+        contents = {"format": FORMAT, "pitstop": __version__, "created": moment, "place": str(data.root), "files": files}
         LOCAL_FILES.write(target / CONTENTS, seal(contents))
         size = sum(file["bytes"] for file in files)
-        return Backup(str(target), created, size, len(jobs), len(_finished(linked.snapshots)))
+        return Backup(str(target), moment, size, len(jobs), len(_finished(linked.snapshots)))
 
 
 def _check_target(target: Path, data: DataFolder) -> None:

@@ -45,8 +45,8 @@ log = structlog.get_logger("pitstop.cluster")
 class OwnCluster:
     """The members on this machine and, while this server leads, the Spark master and the file that tells drivers of it.
 
-    Members and master outlive the server. With several servers (``data.server``), the master of one that no longer leads is
-    ended, and the next server's master takes over its workers and jobs.
+    Members and master outlive the server. With several servers (``data.server``), a server that no longer leads ends its
+    master, and the master of the next leader takes over its workers and jobs.
 
     ``host`` is the address of members and master. ``store_url`` is the URL of the store for members. ``changed`` is called when
     the members that drivers are told of have changed.
@@ -192,7 +192,7 @@ class OwnCluster:
         log.info("the Spark master is up", url=url)
 
     def _end_masters_before(self, cluster: SparkCluster | None) -> None:
-        """End this server's master, and that of the last server that led, which may have died without ending it."""
+        """End this server's master, and the master of the last leader, which may have died without ending it."""
         _kill(self._data.spark_master)
         if cluster is not None and cluster.keeper:
             folder = DataFolder(self._data.root, cluster.keeper).spark_master

@@ -80,8 +80,8 @@ class Leading:
     """Takes and keeps the lead for a control plane.
 
     ``loop`` makes the control loop, anew for each lead. ``changed`` is called when another control plane has decided something.
-    ``lost`` is called once a lead is over and its loop has ended. ``ended`` is called when all control planes are to end: one
-    that leads continues until it is stopped, and one that waits never leads again. ``leads`` is true while a loop runs.
+    ``lost`` is called once a lead is over and its loop has ended. ``ended`` is called when all control planes are to end: a
+    leader continues until it is stopped, and a waiting one never leads again. ``leads`` is true while a loop runs.
     """
 
     def __init__(

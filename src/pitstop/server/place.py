@@ -43,17 +43,17 @@ def _recorded(data: DataFolder) -> str | None:
 
 
 def _check_at_rest(data: DataFolder, database: Database, before: str) -> None:
-    moved = f"The data folder {data.root} was moved or copied from {before}"
+    fault = f"The data folder {data.root} was moved or copied from {before}"
     alive = next(filter(is_alive, _processes(data, database)), None)
     if alive is not None:
         raise ConflictError(
-            f"{moved}, and a process of it still runs ({alive}): put it back and end its jobs first ('pitstop cluster "
+            f"{fault}, and a process of it still runs ({alive}): put it back and end its jobs first ('pitstop cluster "
             "shutdown'), or take a copy by 'pitstop backup' and 'pitstop restore' (docs/backup.md)."
         )
     leader = SqlLeadership(database, "").leader() if database.wake() is not None else None
     if leader is not None:
         raise ConflictError(
-            f"{moved}, and the server {leader} uses its store: all servers of a store must have the folder at the same path, so "
+            f"{fault}, and the server {leader} uses its store: all servers of a store must have the folder at the same path, so "
             "end them first."
         )
 

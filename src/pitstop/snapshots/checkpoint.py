@@ -158,9 +158,9 @@ class Checkpoint:
         """Forget that epochs before ``epoch`` were planned and committed."""
         self._drop(lambda number: number < epoch)
 
-    def _drop(self, forgotten: Callable[[int], bool]) -> None:
+    def _drop(self, is_dropped: Callable[[int], bool]) -> None:
         for folder in ("offsets", "commits"):
-            for number in filter(forgotten, self._epochs(folder)):
+            for number in filter(is_dropped, self._epochs(folder)):
                 self._remove(folder, number)
 
     def take_back_last(self) -> None:
@@ -198,7 +198,7 @@ class Checkpoint:
     def begin_writing(self, epoch: int) -> None:
         """Note, without delay, that sinks begin to get an epoch. The note outlives the process, not a power cut.
 
-        A run that has lost its job, and does not know it yet, takes back nothing that its successor has noted.
+        A run that has lost its job without knowing it takes back no note of its successor.
         """
         if self.writing() < epoch:
             aside = self.path / f".{WRITING}.{os.getpid()}.tmp"

@@ -33,10 +33,10 @@ def digest_of(checkpoint: Checkpoint, epoch: int) -> str | None:
         start = checkpoint.offsets(epoch - 1).offsets
     except FileNotFoundError:
         start = ()
-    # What a source of files has read up to is the number of an entry in its log: the files themselves stand there.
-    named = [list(_named_files(checkpoint, number, *ends)) for number, ends in enumerate(_file_parts(start, log.offsets))]
+    # The offset of a source of files is the number of an entry in its log, which names the files.
+    file_names = [list(_named_files(checkpoint, number, *ends)) for number, ends in enumerate(_file_parts(start, log.offsets))]
     # Not the time at which it was planned: an epoch that reads and gives the same is the same.
-    content = [start, log.offsets, log.metadata.get("batchWatermarkMs"), named]
+    content = [start, log.offsets, log.metadata.get("batchWatermarkMs"), file_names]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 

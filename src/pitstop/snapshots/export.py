@@ -63,14 +63,14 @@ def link_checkpoint(checkpoint: Checkpoint, target: Path) -> None:
     for _ in range(_ATTEMPTS):
         files.remove(target)
         epoch = checkpoint.committed()
-        planned = [Path("offsets") / name for name in (f"{epoch + 1}", f".{epoch + 1}.crc")]
+        planned_files = [Path("offsets") / name for name in (f"{epoch + 1}", f".{epoch + 1}.crc")]
         try:
             for path in checkpoint.files_of(epoch):
                 files.copy(checkpoint.path / path, target / path)
             # The planned epoch is done again there, and joined with the same tables.
             whole = [path for path in files.walk(checkpoint.path / TABLES) if not _unfinished(path)]
             tables = [Path(TABLES) / path for path in whole]
-            for path in (*planned, *tables):
+            for path in (*planned_files, *tables):
                 if files.facts(checkpoint.path / path) is not None:
                     files.copy(checkpoint.path / path, target / path)
             if checkpoint.writing() >= 0:

@@ -64,8 +64,8 @@ class Files(Protocol):
     def publish(self, folder: Path, target: Path) -> None:
         """Put a finished folder in the place of ``target``, which is replaced if it is there.
 
-        A reader may meanwhile find neither of them, but no file right in ``target`` (such as a manifest) that tells of others
-        which are not there.
+        Meanwhile a reader may find neither of them. It finds no file right in ``target``, such as a manifest, without the files
+        that it names.
         """
         ...
 

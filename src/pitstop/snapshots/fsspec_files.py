@@ -51,7 +51,7 @@ class FsspecFiles:
 
     def remove(self, path: Path) -> None:
         if self._fs.exists(str(path)):
-            # What tells of the others goes before them.
+            # Manifests go before the files that they name.
             for file in self.walk(path):
                 if len(file.parts) == 1:
                     self._fs.rm_file(str(path / file))

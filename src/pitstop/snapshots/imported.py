@@ -38,9 +38,9 @@ def with_imported(
         for path, _ in manifests.files_of(folder, manifest):
             if not path.is_relative_to(imported_folder(folder, stage)):
                 files.copy(path, temporary / path.relative_to(folder))
-        written = imported_folder(temporary, stage)
-        rows = write(written)
-        rows_files = manifests.described(files, written.parent, (Path(stage) / path for path in files.walk(written)))
+        state_folder = imported_folder(temporary, stage)
+        rows = write(state_folder)
+        rows_files = manifests.described(files, state_folder.parent, (Path(stage) / path for path in files.walk(state_folder)))
         result = dataclasses.replace(
             manifest,
             name=name,

@@ -41,16 +41,16 @@ class StateFiles:
         if self._first is None:
             self._first = epoch
             folders = (folder for number in range(self._operators) for folder in self._store_folders(number))
-            self._leftovers = frozenset(written for folder in folders for written in self._written(folder, epoch + 1))
+            self._leftovers = frozenset(path for folder in folders for path in self._written(folder, epoch + 1))
 
     def missing(self, epoch: int) -> tuple[Path, ...]:
         """Return the folders, below the checkpoint, that lack the state of an epoch, or have none written since it began."""
         if self._folders is None:
-            named = {number: tuple(self._store_folders(number)) for number in range(self._operators)}
-            unnamed = tuple(Path("state", str(number)) for number, folders in named.items() if not folders)
+            by_operator = {number: tuple(self._store_folders(number)) for number in range(self._operators)}
+            unnamed = tuple(Path("state", str(number)) for number, folders in by_operator.items() if not folders)
             if unnamed:
                 return unnamed
-            self._folders = tuple(folder for folders in named.values() for folder in folders)
+            self._folders = tuple(folder for folders in by_operator.values() for folder in folders)
         if epoch == self._first and self._leftovers:
             return tuple(folder for folder in self._folders if self._leftovers.issuperset(self._written(folder, epoch + 1)))
         return tuple(folder for folder in self._folders if not any(self._names(folder, epoch + 1)))
