@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, Literal
 
 from pitstop.errors import UsageError
 from pitstop.kit.durations import Duration, milliseconds
@@ -18,7 +19,19 @@ _CORRUPT_RECORD = re.compile(r"(?i)(^|[\s,`])_corrupt_record\b")
 _OWN_WAYS = ("mode", "columnnameofcorruptrecord")
 """Options of Spark's reader, in lower case, that decide what becomes of rows that do not parse."""
 
-__all__ = ["csv_tail", "custom", "files", "http_poll", "items", "map_entries", "map_journal", "rate"]
+_CONSUMERS_OWN = ("bootstrap.servers", "isolation.level", "group.id", "auto.offset.reset", "enable.auto.commit")
+_TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+_METADATA = {
+    "key": "string",
+    "topic": "string",
+    "partition": "int",
+    "offset": "bigint",
+    "timestamp": "timestamp",
+    "headers": "map<string,string>",
+}
+"""Column that tells where a message of Kafka is from -> its type."""
+
+__all__ = ["csv_tail", "custom", "files", "http_poll", "items", "kafka", "map_entries", "map_journal", "rate"]
 
 
 @dataclass(frozen=True)
@@ -43,13 +56,16 @@ class Source:
     tells_bad: bool = False
     """True if its reader parses text itself and marks the rows that do not parse (``files``). They are treated as with
     ``parse``."""
+    metadata: tuple[str, ...] = ()
+    """The columns that the reader delivers beside the text, and that stay beside the parsed ones."""
 
     @property
     def digest(self) -> str:
         """A hash of the settings, equal for equal ones; options may be secret. The rows of ``items`` are not part of it."""
         reader = self.reader.__name__ if isinstance(self.reader, type) else ""
         options = sorted((name, str(value)) for name, value in self.options.items())
-        facts = [self.kind, options, self.schema, self.parse, sorted(self.parse_options.items()), self.bounded, reader]
+        facts: list[Any] = [self.kind, options, self.schema, self.parse, sorted(self.parse_options.items()), self.bounded, reader]
+        facts += [self.metadata] if self.metadata else []
         return hashlib.sha256(json.dumps(facts, default=str).encode()).hexdigest()[:16]
 
 
@@ -122,6 +138,101 @@ def http_poll(
         schema=schema,
         parse="json",
     )
+
+
+def kafka(
+    servers: str,
+    topic: str | None = None,
+    *,
+    topics: Sequence[str] = (),
+    pattern: str | None = None,
+    value: Literal["json", "csv", "text", "bytes"] = "json",
+    schema: str | None = None,
+    start: str | datetime | Mapping[str, Mapping[int, int]] = "earliest",
+    with_metadata: Sequence[str] | Mapping[str, str] = (),
+    on_loss: Literal["fail", "wait", "continue"] = "fail",
+    isolation: Literal["read_committed", "read_uncommitted"] = "read_committed",
+    max_rows: int = 1_000_000,
+    settings: Mapping[str, str] | None = None,
+) -> Source:
+    """Read the messages of topics of Kafka. Spark's own reader does it; its jars are fetched when a job first needs them.
+
+    Rows: the columns of ``schema`` (DDL), by which ``value`` is parsed (``json``, ``csv``); without a schema ``value string``
+    (``text``) or ``value binary`` (``bytes``). Beside them the columns of ``with_metadata``: ``key string``, ``topic string``,
+    ``partition int``, ``offset bigint``, ``timestamp timestamp``, ``headers map<string,string>``; as a mapping
+    ``{"offset": "place"}`` under other names. Offset: the id of each topic, and the next offset of each partition.
+
+    ``servers`` are addresses as ``host:port,host:port``. Name one ``topic``, several ``topics``, or all whose names match
+    ``pattern``; those that appear later, and new partitions, are read from their beginning. ``start`` is where a job begins that
+    does not start from a snapshot: ``earliest``, ``latest``, a time (a datetime, or its text in ISO 8601), or offsets, as in
+    ``{"orders": {0: 17}}``; it is decided once, in a first epoch without rows. ``max_rows`` bounds what one epoch reads.
+
+    Messages that do not parse go to the dead letters with topic, partition and offset: null ones (tombstones), empty ones, what
+    is not UTF-8 (its text is then ``base64:...``), and more than one JSON object, too. Of transactions only what is committed is
+    read, unless ``isolation`` says otherwise.
+
+    A topic that was deleted and made anew, one that was cut, and messages that the topic has dropped before they were read are
+    noticed before anything else is read. ``on_loss`` says what then happens: the job fails with topic, partition, offsets and
+    their number (``fail``), waits where it is (``wait``), or goes on without them (``continue``). What is away is
+    waited for.
+
+    ``settings`` are those of Kafka's consumer, such as ``{"security.protocol": "SSL"}``.
+    """
+    names = [*([topic] if topic is not None else []), *topics]
+    if bool(names) == (pattern is not None):
+        raise UsageError("kafka reads one topic, several topics, or those of a pattern: give topic, topics or pattern.")
+    for name in names:
+        if not _TOPIC.fullmatch(name):
+            raise UsageError(f"{name!r} is no name of a topic: it has letters, digits, '.', '_' and '-' alone, at most 249.")
+    if value not in ("json", "csv", "text", "bytes"):
+        raise UsageError(f"kafka reads values of json, csv, text or bytes, not {value!r}.")
+    if (schema is None) == (value in ("json", "csv")):
+        raise UsageError(f"Values of {value} need a schema." if schema is None else f"Values of {value} have no schema.")
+    if on_loss not in ("fail", "wait", "continue"):
+        raise UsageError(f"on_loss is fail, wait or continue, not {on_loss!r}.")
+    if isolation not in ("read_committed", "read_uncommitted"):
+        raise UsageError(f"isolation is read_committed or read_uncommitted, not {isolation!r}.")
+    if max_rows < 1:
+        raise UsageError("max_rows is at least 1.")
+    columns = dict(with_metadata) if isinstance(with_metadata, Mapping) else {name: name for name in with_metadata}
+    if unknown := columns.keys() - _METADATA.keys():
+        raise UsageError(f"Messages of Kafka have no {', '.join(sorted(unknown))}. There are: {', '.join(_METADATA)}.")
+    for name in settings or {}:
+        if name in _CONSUMERS_OWN:
+            raise UsageError(f"{name} is Pitstop's own: leave it out of settings.")
+    where = {"pattern": pattern} if pattern is not None else {"topics": ",".join(names)}
+    consumer = {f"kafka.{name}": str(setting) for name, setting in (settings or {}).items()}
+    return Source(
+        "kafka",
+        {
+            **consumer,
+            "kafka.bootstrap.servers": servers,
+            "kafka.isolation.level": isolation,
+            **where,
+            "value": value,
+            "start": _kafka_start(start),
+            "metadata": json.dumps(columns),
+            "onLoss": on_loss,
+            "maxRows": str(max_rows),
+        },
+        schema=schema,
+        parse=value if value in ("json", "csv") else None,
+        parse_options={"escape": '"'} if value == "csv" else {},
+        metadata=tuple(columns.values()),
+    )
+
+
+def _kafka_start(start: str | datetime | Mapping[str, Mapping[int, int]]) -> str:
+    """Return ``earliest``, ``latest``, milliseconds since 1970, or offsets as JSON. UsageError if it is none of these."""
+    if isinstance(start, Mapping):
+        return json.dumps({topic: {str(number): int(at) for number, at in offsets.items()} for topic, offsets in start.items()})
+    if start in ("earliest", "latest"):
+        return str(start)
+    try:
+        moment = datetime.fromisoformat(start) if isinstance(start, str) else start
+    except ValueError:
+        raise UsageError(f"start is earliest, latest, a time as 2026-11-01T00:00 or offsets, not {start!r}.") from None
+    return str(round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000))
 
 
 def map_journal(map_name: str, start: str = "oldest", max_events: int = 100_000) -> Source:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Mapping as AnyMapping
 from dataclasses import dataclass, field
+from typing import Any, cast
 
 from pitstop.errors import UsageError
 from pitstop.kit.durations import milliseconds
@@ -127,6 +128,24 @@ def _http_poll(mapping: Mapping) -> Source:
     )
 
 
+def _kafka(mapping: Mapping) -> Source:
+    formats = {"json-flat": "json", "varchar": "text"}
+    value = _value(mapping, "valueFormat", "json")
+    fields = ", ".join(f"{quoted(column.outside)} {column.type}" for column in mapping.columns if column.name not in (KEY, VALUE))
+    text = value == "varchar"
+    if text == bool(fields) or text != any(column.name == VALUE for column in mapping.columns):
+        raise UsageError(f"A mapping of TYPE Kafka has the column {VALUE} with valueFormat varchar, and fields with others")
+    return sources.kafka(
+        mapping.options["bootstrap.servers"],
+        mapping.outside,
+        value=cast("Any", formats.get(value, value)),
+        schema=fields or None,
+        start=_value(mapping, "auto.offset.reset", "earliest"),
+        with_metadata={"key": KEY} if any(column.name == KEY for column in mapping.columns) else {},
+        on_loss=cast("Any", _value(mapping, "onLoss", "fail")),
+    )
+
+
 def _rate(mapping: Mapping) -> Source:
     return sources.rate(int(_value(mapping, "rowsPerSecond", "10")), int(_value(mapping, "start", "0")))
 
@@ -223,6 +242,18 @@ CONNECTORS = (
         _http_poll,
         options={"url": str, "limit": int, "interval": _span, "timeout": _span, "sequence": str, "since": int},
         needed=("url",),
+    ),
+    Connector(
+        "Kafka",
+        _kafka,
+        options={
+            "bootstrap.servers": str,
+            "keyFormat": _one_of("varchar"),
+            "valueFormat": _one_of("json", "json-flat", "csv", "varchar"),
+            "auto.offset.reset": _one_of("earliest", "latest"),
+            "onLoss": _one_of("fail", "wait", "continue"),
+        },
+        needed=("bootstrap.servers",),
     ),
     Connector(
         "Rate",

@@ -13,7 +13,12 @@ def mapping(text):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("TYPE Kafka", "There is no TYPE Kafka"),
+        ("TYPE Pulsar", "There is no TYPE Pulsar"),
+        ("(a INT) TYPE Kafka", "A mapping of TYPE Kafka needs option bootstrap.servers"),
+        (
+            "(a INT) TYPE Kafka OPTIONS ('bootstrap.servers' = 'h:1', 'valueFormat' = 'avro')",
+            "Invalid value for option valueFormat: avro",
+        ),
         ("(a INT) TYPE CsvTail", "A mapping of TYPE CsvTail needs option path"),
         ("(a INT) TYPE CsvTail OPTIONS ('path' = '/x', 'colour' = 'red')", "Unknown option of a mapping of TYPE CsvTail: colour"),
         ("TYPE CsvTail OPTIONS ('path' = '/x')", "needs its columns"),
@@ -70,3 +75,22 @@ def test_types_are_sparks():
 def test_a_map_keeps_the_newest_row_by_its_time_or_by_the_columns_that_its_mapping_names(options, order_by):
     found = mapping(f"(__key VARCHAR, a INT) TYPE IMap {options}")
     assert connector_of(found).sink(found).order_by == order_by
+
+
+def test_a_topic_is_read_by_the_option_names_of_jet():
+    options = (
+        "('bootstrap.servers' = 'h:9092', 'keyFormat' = 'varchar', 'valueFormat' = 'json-flat', 'auto.offset.reset' = 'latest')"
+    )
+    found = mapping(f'(__key VARCHAR, id INT, total DOUBLE EXTERNAL NAME "sum") TYPE Kafka OPTIONS {options}')
+    source = connector_of(found).source(found)
+    assert (source.kind, source.parse, source.schema, source.metadata) == ("kafka", "json", "`id` int, `sum` double", ("__key",))
+    assert source.options["topics"] == "m"
+    assert source.options["start"] == "latest"
+
+
+def test_a_topic_of_texts_has_one_column():
+    found = mapping("(this VARCHAR) TYPE Kafka OPTIONS ('bootstrap.servers' = 'h:1', 'valueFormat' = 'varchar')")
+    assert connector_of(found).source(found).options["value"] == "text"
+    wrong = mapping("(a VARCHAR) TYPE Kafka OPTIONS ('bootstrap.servers' = 'h:1', 'valueFormat' = 'varchar')")
+    with pytest.raises(UsageError, match="has the column this with valueFormat varchar"):
+        connector_of(wrong).source(wrong)

@@ -29,6 +29,21 @@ def shared_class(spark: SparkSession, name: str) -> Any:
     return loader.loadClass(name)
 
 
+def provider(spark: SparkSession, name: str, jars: list[Path]) -> str:
+    """Return the name of a class of ours for use as a format, compiled against jars that are not Spark's own.
+
+    The session and its executors get the jars and the class when they are first asked for.
+    """
+    present = str(spark.sparkContext._jsc.sc().listJars())
+    for jar in jars:
+        if f"/{jar.name}" not in present:
+            spark.sql(f"ADD JAR '{jar}'")
+    simple = name.rpartition("/")[2]
+    if f"/{simple}.jar" not in present:
+        spark.sql(f"ADD JAR '{_jar(spark, name, session_of(spark).sharedState().jarClassLoader())}'")
+    return simple
+
+
 def new(spark: SparkSession, java_class: Any, *arguments: Any) -> Any:
     """Return a new object of such a class, made by its only constructor."""
     given = gateway(spark).new_array(classes(spark).java.lang.Object, len(arguments))
@@ -53,17 +68,17 @@ def _loader(spark: SparkSession) -> Any:
     return session_of(spark).getClass().getClassLoader()
 
 
-def _compiled(spark: SparkSession, name: str) -> Any:
+def _compiled(spark: SparkSession, name: str, loader: Any = None) -> Any:
     compiler = classes(spark).org.codehaus.janino.SimpleCompiler()
-    compiler.setParentClassLoader(_loader(spark))
+    compiler.setParentClassLoader(_loader(spark) if loader is None else loader)
     compiler.cook(source_of(name).read_text())
     return compiler
 
 
-def _jar(spark: SparkSession, name: str) -> Path:
-    made = _compiled(spark, name).getBytecodes()
+def _jar(spark: SparkSession, name: str, loader: Any = None) -> Path:
+    made = _compiled(spark, name, loader).getBytecodes()
     # Spark deletes this folder when the session's context ends; until then executors may come that need the jar.
-    jar = Path(str(spark.sparkContext._temp_dir)) / f"{name}.jar"
+    jar = Path(str(spark.sparkContext._temp_dir)) / f"{name.rpartition('/')[2]}.jar"
     with zipfile.ZipFile(jar, "w") as archive:
         for part in made.keySet():
             archive.writestr(f"{part.replace('.', '/')}.class", bytes(made.get(part)))

@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
+from pitstop.errors import UsageError
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.sources import Source
 from pitstop.spark.base.columns import struct_of
@@ -17,7 +18,9 @@ from pitstop.spark.sources import open_batch, open_stream
 
 PARSED = "__row"
 TEXT = "value"
-_PLACES = {"csv_tail": ("file", "position")}
+REASON = "__reason"
+"""The column by which a reader says why a text is none that can be parsed; null if it may be."""
+_PLACES = {"csv_tail": ("file", "position"), "kafka": ("__topic", "__partition", "__offset")}
 """Kind of source -> the columns that say where a text comes from."""
 _MOST = 500
 """The most characters of an error, because each row carries it."""
@@ -43,6 +46,9 @@ def with_parsed(frame: DataFrame, source: Source) -> DataFrame:
     if source.parse is None:
         return frame
     columns = struct_of(source.schema or "")
+    for name in source.metadata:
+        if name.casefold() in (field.casefold() for field in columns.names):
+            raise UsageError(f"There would be a column '{name}' twice: give it another name in with_metadata, by a mapping.")
     schema = StructType([*columns.fields, StructField(CORRUPT, StringType())])
     own = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
     if source.parse == "json":
@@ -62,7 +68,10 @@ def _ddl(schema: StructType) -> str:
 def good_rows(frame: DataFrame, source: Source) -> DataFrame:
     """Return the rows that parsed."""
     good = frame.where(~_is_bad(frame, source))
-    return good.drop(CORRUPT, PLACE) if source.tells_bad else good.select(f"{PARSED}.*").drop(CORRUPT)
+    if source.tells_bad:
+        return good.drop(CORRUPT, PLACE)
+    columns = [name for name in struct_of(source.schema or "").names if name != CORRUPT]
+    return good.select(*(F.col(f"{PARSED}.{quoted(name)}") for name in columns), *map(quoted, source.metadata))
 
 
 def dead_letters(frame: DataFrame, stage: str, source: Source) -> DataFrame:
@@ -71,7 +80,7 @@ def dead_letters(frame: DataFrame, stage: str, source: Source) -> DataFrame:
         F.lit(stage).alias("stage"),
         _text(source).alias("text"),
         F.current_timestamp().alias("time"),
-        F.lit(_error(source)).alias("error"),
+        _error(frame, source).alias("error"),
         _place(source).alias("place"),
     )
 
@@ -95,7 +104,8 @@ def _is_bad(frame: DataFrame, source: Source) -> Column:
     It needs every column where the reader parses: Spark's readers parse, and check, no column that nobody asks for.
     """
     if not source.tells_bad:
-        return F.col(f"{PARSED}.{CORRUPT}").isNotNull()
+        unparsed = F.col(PARSED).isNull() | F.col(f"{PARSED}.{CORRUPT}").isNotNull()
+        return F.col(REASON).isNotNull() | unparsed if REASON in frame.columns else unparsed
     columns = [F.col(quoted(name)) for name in frame.columns if name not in (CORRUPT, PLACE)]
     return F.when(F.col(CORRUPT).isNull(), F.lit(False)).otherwise(F.struct(*columns).cast("string") != F.lit(""))
 
@@ -111,7 +121,12 @@ def _place(source: Source) -> Column:
     return F.concat_ws(":", *columns) if columns is not None else F.lit(None).cast("string")
 
 
-def _error(source: Source) -> str:
+def _error(frame: DataFrame, source: Source) -> Column:
+    error = F.lit(_form_error(source))
+    return F.coalesce(F.col(REASON), error) if REASON in frame.columns else error
+
+
+def _form_error(source: Source) -> str:
     form = source.parse or source.options["format"]
     said = f"This is no {form} of the columns {source.schema}." if source.schema else f"This is no {form} like the other rows."
     return said if len(said) <= _MOST else f"{said[:_MOST]}…"

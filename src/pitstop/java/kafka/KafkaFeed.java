@@ -1,0 +1,710 @@
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.File;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.Paths;
+import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.EnumSet;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AdminClient;
+import org.apache.kafka.clients.admin.ListOffsetsOptions;
+import org.apache.kafka.clients.admin.ListOffsetsResult;
+import org.apache.kafka.clients.admin.OffsetSpec;
+import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.common.IsolationLevel;
+import org.apache.kafka.common.KafkaFuture;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.TopicPartitionInfo;
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
+import org.apache.spark.sql.connector.catalog.SupportsRead;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.connector.catalog.TableCapability;
+import org.apache.spark.sql.connector.catalog.TableProvider;
+import org.apache.spark.sql.connector.expressions.Transform;
+import org.apache.spark.sql.connector.read.InputPartition;
+import org.apache.spark.sql.connector.read.PartitionReaderFactory;
+import org.apache.spark.sql.connector.read.Scan;
+import org.apache.spark.sql.connector.read.ScanBuilder;
+import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
+import org.apache.spark.sql.connector.read.streaming.Offset;
+import org.apache.spark.sql.connector.read.streaming.ReadLimit;
+import org.apache.spark.sql.connector.read.streaming.SupportsAdmissionControl;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Spark's reader of Kafka as a source of Pitstop: offsets know their topics, and tell the place where a partition begins; a topic
+ * that was made anew, cut, or aged out is told before anything of it is read; epochs keep to their share.
+ *
+ * Spark's own reader plans and runs the tasks. All that decides where an epoch ends is here.
+ *
+ * Options: those of Spark's reader, and topics (names with commas) or pattern, start, onLoss, maxRows, and those of the run.
+ */
+public final class KafkaFeed implements TableProvider {
+    static final ObjectMapper JSON = new ObjectMapper();
+    static final Logger LOG = LoggerFactory.getLogger("pitstop.source.kafka");
+    static final String READER = "org.apache.spark.sql.kafka010.KafkaSourceProvider";
+
+    private static TableProvider reader() {
+        try {
+            ClassLoader loader = Thread.currentThread().getContextClassLoader();
+            return (TableProvider) Class.forName(READER, true, loader).getDeclaredConstructor(new Class[0]).newInstance(new Object[0]);
+        } catch (Exception error) {
+            throw new RuntimeException(error);
+        }
+    }
+
+    public StructType inferSchema(CaseInsensitiveStringMap options) {
+        return reader().inferSchema(options);
+    }
+
+    public Table getTable(StructType schema, Transform[] partitioning, Map properties) {
+        return new FeedTable((SupportsRead) reader().getTable(schema, partitioning, properties));
+    }
+
+    static final class FeedTable implements SupportsRead {
+        private final SupportsRead table;
+
+        FeedTable(SupportsRead table) {
+            this.table = table;
+        }
+
+        public String name() {
+            return "pitstop.kafka";
+        }
+
+        public StructType schema() {
+            return this.table.schema();
+        }
+
+        public Set capabilities() {
+            return EnumSet.of(TableCapability.MICRO_BATCH_READ);
+        }
+
+        public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
+            return new FeedScan(this.table.newScanBuilder(options).build(), options);
+        }
+    }
+
+    static final class FeedScan implements ScanBuilder, Scan {
+        private final Scan scan;
+        private final CaseInsensitiveStringMap options;
+
+        FeedScan(Scan scan, CaseInsensitiveStringMap options) {
+            this.scan = scan;
+            this.options = options;
+        }
+
+        public Scan build() {
+            return this;
+        }
+
+        public StructType readSchema() {
+            return this.scan.readSchema();
+        }
+
+        public String description() {
+            return "pitstop.kafka";
+        }
+
+        public MicroBatchStream toMicroBatchStream(String checkpoint) {
+            return new Feed(this.scan.toMicroBatchStream(checkpoint), this.options);
+        }
+    }
+
+    /**
+     * A place in topics: {"ids": {topic: id}, "at": {topic: {partition: offset}}, "from": {topic: {partition: offset}}}. Of the
+     * partitions that the epoch before did not have, "from" has the offset at which this one begins.
+     */
+    static final class Place extends Offset {
+        final TreeMap ids = new TreeMap();
+        final TreeMap at = new TreeMap();
+        final TreeMap from = new TreeMap();
+
+        static Place parse(String text) {
+            try {
+                JsonNode node = (JsonNode) JSON.readTree(text);
+                Place place = new Place();
+                JsonNode ids = child(node, "ids");
+                for (Iterator names = ids.fieldNames(); names.hasNext(); ) {
+                    String topic = (String) names.next();
+                    place.ids.put(topic, child(ids, topic).asText());
+                }
+                read(child(node, "at"), place.at);
+                read(child(node, "from"), place.from);
+                return place;
+            } catch (IOException error) {
+                throw new IllegalArgumentException("This is no place in topics of Kafka: " + text);
+            }
+        }
+
+        private static void read(JsonNode topics, TreeMap offsets) {
+            for (Iterator names = topics.fieldNames(); names.hasNext(); ) {
+                String topic = (String) names.next();
+                JsonNode partitions = child(topics, topic);
+                for (Iterator numbers = partitions.fieldNames(); numbers.hasNext(); ) {
+                    String number = (String) numbers.next();
+                    offsets.put(new Key(topic, Integer.parseInt(number)), Long.valueOf(child(partitions, number).asLong()));
+                }
+            }
+        }
+
+        private static JsonNode child(JsonNode node, String name) {
+            return (JsonNode) node.path(name);
+        }
+
+        private static ObjectNode written(TreeMap offsets) {
+            ObjectNode topics = JSON.createObjectNode();
+            for (Iterator entries = offsets.entrySet().iterator(); entries.hasNext(); ) {
+                Map.Entry entry = (Map.Entry) entries.next();
+                Key key = (Key) entry.getKey();
+                ObjectNode partitions = topics.has(key.topic) ? (ObjectNode) (JsonNode) topics.path(key.topic) : topics.putObject(key.topic);
+                partitions.put(String.valueOf(key.partition), ((Long) entry.getValue()).longValue());
+            }
+            return topics;
+        }
+
+        /** The place as Spark's reader has it. */
+        static String plain(TreeMap offsets) {
+            return written(offsets).toString();
+        }
+
+        public String json() {
+            ObjectNode node = JSON.createObjectNode();
+            ObjectNode names = node.putObject("ids");
+            for (Iterator entries = this.ids.entrySet().iterator(); entries.hasNext(); ) {
+                Map.Entry entry = (Map.Entry) entries.next();
+                names.put((String) entry.getKey(), (String) entry.getValue());
+            }
+            node.set("at", written(this.at));
+            if (!this.from.isEmpty()) {
+                node.set("from", written(this.from));
+            }
+            return node.toString();
+        }
+
+        boolean decided() {
+            return !this.ids.isEmpty();
+        }
+    }
+
+    /** A partition of a topic, in order. */
+    static final class Key implements Comparable {
+        final String topic;
+        final int partition;
+
+        Key(String topic, int partition) {
+            this.topic = topic;
+            this.partition = partition;
+        }
+
+        public int compareTo(Object other) {
+            int order = this.topic.compareTo(((Key) other).topic);
+            return order != 0 ? order : this.partition - ((Key) other).partition;
+        }
+
+        public boolean equals(Object other) {
+            return other instanceof Key && this.compareTo(other) == 0;
+        }
+
+        public int hashCode() {
+            return this.topic.hashCode() * 31 + this.partition;
+        }
+
+        public String toString() {
+            return "partition " + this.partition + " of topic '" + this.topic + "'";
+        }
+    }
+
+    /** The feed knows its own limit. */
+    static final class OwnLimit implements ReadLimit {}
+
+    static final class Feed implements MicroBatchStream, SupportsAdmissionControl {
+        private static final long DESCRIBED_MS = 5000L;
+        private static final long IDLE_MS = 50L;
+        private static final long AWAY_MS = 2000L;
+        private static final long TOLD_MS = 10000L;
+        private static final int ANSWER_SECONDS = 10;
+
+        private final MicroBatchStream reader;
+        private final CaseInsensitiveStringMap options;
+        private final String stage;
+        private final long maxRows;
+        private final String onLoss;
+        private final Map settings = new HashMap();
+        private Admin admin;
+        private TreeMap topics = new TreeMap();
+        private long describedAt;
+        private long quietUntil;
+        private long awaySince;
+        private long toldAt;
+        private final TreeSet toldTopics = new TreeSet();
+
+        Feed(MicroBatchStream reader, CaseInsensitiveStringMap options) {
+            this.reader = reader;
+            this.options = options;
+            this.stage = (String) options.getOrDefault("stage", "kafka");
+            this.maxRows = options.getLong("maxRows", 1000000L);
+            this.onLoss = (String) options.getOrDefault("onLoss", "fail");
+            for (Iterator entries = options.asCaseSensitiveMap().entrySet().iterator(); entries.hasNext(); ) {
+                Map.Entry entry = (Map.Entry) entries.next();
+                String name = (String) entry.getKey();
+                if (name.toLowerCase().startsWith("kafka.")) {
+                    this.settings.put(name.substring(6), entry.getValue());
+                }
+            }
+            this.settings.remove("isolation.level");
+            if (!this.settings.containsKey("default.api.timeout.ms")) {
+                this.settings.put("default.api.timeout.ms", "5000");
+                this.settings.put("request.timeout.ms", "4000");
+            }
+            this.waitAtGate();
+        }
+
+        /** The same as sources/shared.py does for those in Python: an update lets all its sources go at one moment. */
+        private void waitAtGate() {
+            String gate = this.options.get("gate");
+            if (gate == null) {
+                return;
+            }
+            try {
+                Path reached = Paths.get(gate + ".reached", new String[0]);
+                if (!Files.exists(reached)) {
+                    Files.createFile(reached);
+                }
+                long deadline = System.currentTimeMillis() + 1800000L;
+                while (!new File(gate).exists()) {
+                    if (System.currentTimeMillis() > deadline) {
+                        throw new IllegalStateException("The query was not let go within 1800 seconds.");
+                    }
+                    Thread.sleep(10L);
+                }
+            } catch (IOException error) {
+                throw new IllegalStateException("Source '" + this.stage + "' cannot write beside its gate: " + error.getMessage());
+            } catch (InterruptedException error) {
+                throw new RuntimeException(error);
+            }
+        }
+
+        public Offset initialOffset() {
+            String start = this.options.get("startOffset");
+            return start == null ? new Place() : Place.parse(start);
+        }
+
+        public Offset deserializeOffset(String json) {
+            return Place.parse(json);
+        }
+
+        public ReadLimit getDefaultReadLimit() {
+            return new OwnLimit();
+        }
+
+        public Offset latestOffset() {
+            throw new UnsupportedOperationException("Spark asks with a limit");
+        }
+
+        public Offset latestOffset(Offset start, ReadLimit limit) {
+            Place from = (Place) start;
+            long now = System.currentTimeMillis();
+            if (now < this.quietUntil) {
+                return from;
+            }
+            try {
+                Place end = from.decided() ? this.advanced(from, now) : this.begun(now);
+                if (this.awaySince > 0 && this.toldAt > 0) {
+                    LOG.info("Source '" + this.stage + "': the brokers answer again.");
+                }
+                this.awaySince = this.toldAt = 0L;
+                if (end == from) {
+                    this.quietUntil = now + IDLE_MS;
+                }
+                return end;
+            } catch (ExecutionException error) {
+                return this.away(from, error.getCause() == null ? error : error.getCause(), now);
+            } catch (java.util.concurrent.TimeoutException error) {
+                return this.away(from, error, now);
+            } catch (org.apache.kafka.common.KafkaException error) {
+                return this.away(from, error, now);
+            } catch (InterruptedException error) {
+                throw new RuntimeException(error);
+            }
+        }
+
+        /** Nothing new for now: brokers that are away are waited for, and told after ten seconds. */
+        private Place away(Place from, Throwable error, long now) {
+            this.describedAt = 0L;
+            this.quietUntil = System.currentTimeMillis() + AWAY_MS;
+            if (this.awaySince == 0L) {
+                this.awaySince = now;
+            }
+            if (now - this.awaySince >= TOLD_MS && this.toldAt == 0L) {
+                this.toldAt = now;
+                LOG.warn("Source '" + this.stage + "': no broker of " + this.settings.get("bootstrap.servers") + " has answered for "
+                    + (now - this.awaySince) / 1000 + " seconds (" + error.getMessage() + "). It is waited for.");
+            }
+            return from;
+        }
+
+        private Admin admin() {
+            if (this.admin == null) {
+                this.admin = AdminClient.create(this.settings);
+            }
+            return this.admin;
+        }
+
+        /** The topics that are there: name -> description. */
+        private TreeMap described(long now) throws ExecutionException, InterruptedException, java.util.concurrent.TimeoutException {
+            Collection names;
+            if (this.options.containsKey("pattern")) {
+                Pattern pattern = Pattern.compile(this.options.get("pattern"));
+                names = new ArrayList();
+                Set all = (Set) this.admin().listTopics().names().get(ANSWER_SECONDS, TimeUnit.SECONDS);
+                for (Iterator each = all.iterator(); each.hasNext(); ) {
+                    String name = (String) each.next();
+                    if (pattern.matcher(name).matches()) {
+                        names.add(name);
+                    }
+                }
+            } else {
+                names = Arrays.asList((Object[]) this.options.get("topics").split(","));
+            }
+            TreeMap descriptions = new TreeMap();
+            Map answers = this.admin().describeTopics(names).topicNameValues();
+            for (Iterator entries = answers.entrySet().iterator(); entries.hasNext(); ) {
+                Map.Entry entry = (Map.Entry) entries.next();
+                try {
+                    Object description = ((KafkaFuture) entry.getValue()).get(ANSWER_SECONDS, TimeUnit.SECONDS);
+                    descriptions.put(entry.getKey(), description);
+                    this.toldTopics.remove(entry.getKey());
+                } catch (ExecutionException error) {
+                    if (!(error.getCause() instanceof UnknownTopicOrPartitionException)) {
+                        throw error;
+                    }
+                    if (this.toldTopics.add(entry.getKey())) {
+                        LOG.warn("Source '" + this.stage + "': there is no topic '" + entry.getKey() + "' (yet). It is waited for.");
+                    }
+                }
+            }
+            this.describedAt = now;
+            this.topics = descriptions;
+            return descriptions;
+        }
+
+        private static TreeSet partitions(TreeMap topics) {
+            TreeSet keys = new TreeSet();
+            for (Iterator all = topics.values().iterator(); all.hasNext(); ) {
+                TopicDescription topic = (TopicDescription) all.next();
+                for (Iterator each = topic.partitions().iterator(); each.hasNext(); ) {
+                    keys.add(new Key(topic.name(), ((TopicPartitionInfo) each.next()).partition()));
+                }
+            }
+            return keys;
+        }
+
+        private TreeMap listed(Collection keys, OffsetSpec spec) throws ExecutionException, InterruptedException, java.util.concurrent.TimeoutException {
+            TreeMap offsets = new TreeMap();
+            if (keys.isEmpty()) {
+                return offsets;
+            }
+            Map request = new HashMap();
+            for (Iterator each = keys.iterator(); each.hasNext(); ) {
+                Key key = (Key) each.next();
+                request.put(new TopicPartition(key.topic, key.partition), spec);
+            }
+            boolean committed = !"read_uncommitted".equals(this.options.get("kafka.isolation.level"));
+            IsolationLevel level = committed ? IsolationLevel.READ_COMMITTED : IsolationLevel.READ_UNCOMMITTED;
+            ListOffsetsResult answer = this.admin().listOffsets(request, new ListOffsetsOptions(level));
+            for (Iterator each = keys.iterator(); each.hasNext(); ) {
+                Key key = (Key) each.next();
+                KafkaFuture future = answer.partitionResult(new TopicPartition(key.topic, key.partition));
+                ListOffsetsResult.ListOffsetsResultInfo info =
+                    (ListOffsetsResult.ListOffsetsResultInfo) future.get(ANSWER_SECONDS, TimeUnit.SECONDS);
+                offsets.put(key, Long.valueOf(info.offset()));
+            }
+            return offsets;
+        }
+
+        /** Where the stream begins. It is decided once, in an epoch without rows, and written with it. */
+        private Place begun(long now) throws ExecutionException, InterruptedException, java.util.concurrent.TimeoutException {
+            TreeMap topics = this.described(now);
+            if (topics.isEmpty()) {
+                return new Place();
+            }
+            TreeSet keys = partitions(topics);
+            TreeMap earliest = this.listed(keys, OffsetSpec.earliest());
+            TreeMap latest = this.listed(keys, OffsetSpec.latest());
+            String start = (String) this.options.getOrDefault("start", "earliest");
+            Place place = new Place();
+            this.name(place, topics);
+            if (start.equals("earliest")) {
+                place.at.putAll(earliest);
+            } else if (start.equals("latest")) {
+                place.at.putAll(latest);
+            } else if (start.startsWith("{")) {
+                place.at.putAll(earliest);
+                this.putAsked(start, place, topics, earliest, latest);
+            } else {
+                TreeMap later = this.listed(keys, OffsetSpec.forTimestamp(Long.parseLong(start)));
+                for (Iterator each = keys.iterator(); each.hasNext(); ) {
+                    Key key = (Key) each.next();
+                    long offset = ((Long) later.get(key)).longValue();
+                    place.at.put(key, offset < 0 ? latest.get(key) : later.get(key));
+                }
+            }
+            return place;
+        }
+
+        private void putAsked(String start, Place place, TreeMap topics, TreeMap earliest, TreeMap latest) {
+            Place asked = Place.parse("{\"at\": " + start + "}");
+            for (Iterator entries = asked.at.entrySet().iterator(); entries.hasNext(); ) {
+                Map.Entry entry = (Map.Entry) entries.next();
+                Key key = (Key) entry.getKey();
+                if (!earliest.containsKey(key)) {
+                    throw new IllegalStateException("Source '" + this.stage + "' is to start at an offset of " + key + ", which is not there.");
+                }
+                long offset = ((Long) entry.getValue()).longValue();
+                long first = ((Long) earliest.get(key)).longValue();
+                long end = ((Long) latest.get(key)).longValue();
+                if (offset < first || offset > end) {
+                    throw new IllegalStateException("Source '" + this.stage + "' is to start at offset " + offset + " of " + key
+                        + ", which has the offsets " + first + " to " + end + ".");
+                }
+                place.at.put(key, entry.getValue());
+            }
+        }
+
+        private void name(Place place, TreeMap topics) {
+            for (Iterator all = topics.values().iterator(); all.hasNext(); ) {
+                TopicDescription topic = (TopicDescription) all.next();
+                place.ids.put(topic.name(), topic.topicId().toString());
+            }
+        }
+
+        /** The end of the next epoch; the same place if there is nothing new. */
+        private Place advanced(Place from, long now) throws ExecutionException, InterruptedException, java.util.concurrent.TimeoutException {
+            if (now - this.describedAt >= DESCRIBED_MS) {
+                this.described(now);
+            }
+            TreeMap latest;
+            try {
+                latest = this.listed(partitions(this.topics), OffsetSpec.latest());
+            } catch (ExecutionException error) {
+                if (!(error.getCause() instanceof UnknownTopicOrPartitionException)) {
+                    throw error;
+                }
+                latest = this.listed(partitions(this.described(now)), OffsetSpec.latest());
+            }
+            if (!differs(from, latest)) {
+                this.tellBehind(0L);
+                return from;
+            }
+            // A topic may have been made anew since it was described: its new messages are none of the old one's.
+            TreeMap topics = this.described(now);
+            TreeSet keys = partitions(topics);
+            TreeMap earliest = this.listed(keys, OffsetSpec.earliest());
+            latest = this.listed(keys, OffsetSpec.latest());
+            Place begin = this.checked(from, topics, earliest, latest);
+            return this.within(begin, from, latest);
+        }
+
+        private static boolean differs(Place from, TreeMap latest) {
+            for (Iterator entries = latest.entrySet().iterator(); entries.hasNext(); ) {
+                Map.Entry entry = (Map.Entry) entries.next();
+                if (!entry.getValue().equals(from.at.get(entry.getKey()))) {
+                    return true;
+                }
+            }
+            return false;
+        }
+
+        /**
+         * The places from which partitions go on: as they were, and for new ones their earliest. What is lost is told, or fails, or
+         * is waited for, as onLoss says.
+         */
+        private Place checked(Place from, TreeMap topics, TreeMap earliest, TreeMap latest) {
+            Place begin = new Place();
+            begin.ids.putAll(from.ids);
+            begin.at.putAll(from.at);
+            for (Iterator all = topics.values().iterator(); all.hasNext(); ) {
+                TopicDescription topic = (TopicDescription) all.next();
+                String id = topic.topicId().toString();
+                Object before = from.ids.get(topic.name());
+                if (before != null && !before.equals(id)) {
+                    String lost = "topic '" + topic.name() + "' was deleted and made anew (its id was " + before + " and is " + id
+                        + "): what was not read of the old one, after " + positions(from, topic.name()) + ", is gone";
+                    if (!this.mayGoOn(lost)) {
+                        remove(latest, topic.name());
+                        continue;
+                    }
+                    remove(begin.at, topic.name());
+                }
+                begin.ids.put(topic.name(), id);
+            }
+            for (Iterator entries = latest.entrySet().iterator(); entries.hasNext(); ) {
+                Map.Entry entry = (Map.Entry) entries.next();
+                Key key = (Key) entry.getKey();
+                long first = ((Long) earliest.get(key)).longValue();
+                long end = ((Long) entry.getValue()).longValue();
+                if (!begin.at.containsKey(key)) {
+                    begin.at.put(key, Long.valueOf(first));
+                    begin.from.put(key, Long.valueOf(first));
+                    continue;
+                }
+                long at = ((Long) begin.at.get(key)).longValue();
+                if (at < first) {
+                    if (this.mayGoOn((first - at) + " messages of " + key + " are gone, from offset " + at + " to " + (first - 1)
+                        + ": the topic kept them for a shorter time than they waited")) {
+                        begin.at.put(key, Long.valueOf(first));
+                        begin.from.put(key, Long.valueOf(first));
+                    } else {
+                        entry.setValue(Long.valueOf(at));
+                    }
+                } else if (at > end) {
+                    if (this.mayGoOn(key + " ends at offset " + end + ", and was read to " + at
+                        + ": the topic was cut, and what comes after that would be taken for what was read")) {
+                        begin.at.put(key, Long.valueOf(end));
+                        begin.from.put(key, Long.valueOf(end));
+                    } else {
+                        entry.setValue(Long.valueOf(at));
+                    }
+                }
+            }
+            return begin;
+        }
+
+        private static void remove(TreeMap offsets, String topic) {
+            for (Iterator keys = offsets.keySet().iterator(); keys.hasNext(); ) {
+                if (((Key) keys.next()).topic.equals(topic)) {
+                    keys.remove();
+                }
+            }
+        }
+
+        private static String positions(Place place, String topic) {
+            StringBuilder text = new StringBuilder();
+            for (Iterator entries = place.at.entrySet().iterator(); entries.hasNext(); ) {
+                Map.Entry entry = (Map.Entry) entries.next();
+                Key key = (Key) entry.getKey();
+                if (key.topic.equals(topic)) {
+                    text.append(text.length() == 0 ? "" : ", ").append("offset ").append(entry.getValue()).append(" of partition ").append(key.partition);
+                }
+            }
+            return text.toString();
+        }
+
+        private boolean mayGoOn(String lost) {
+            if (this.onLoss.equals("fail")) {
+                throw new IllegalStateException("Source '" + this.stage + "': " + lost
+                    + ". Start the job from a place that is there, or let it go on without them by on_loss=\"continue\".");
+            }
+            boolean goesOn = this.onLoss.equals("continue");
+            if (goesOn || this.toldTopics.add("lost " + lost)) {
+                LOG.warn("Source '" + this.stage + "': " + lost + (goesOn ? ". The job goes on without them." : ". It waits there."));
+            }
+            return goesOn;
+        }
+
+        /** The end of an epoch that reads no more than its share, of each partition in proportion to what it has. */
+        private Place within(Place begin, Place from, TreeMap latest) {
+            long behind = 0L;
+            for (Iterator entries = latest.entrySet().iterator(); entries.hasNext(); ) {
+                Map.Entry entry = (Map.Entry) entries.next();
+                behind += ((Long) entry.getValue()).longValue() - ((Long) begin.at.get(entry.getKey())).longValue();
+            }
+            long most = Math.max(1L, (long) (this.maxRows * this.share()));
+            Place end = new Place();
+            end.ids.putAll(begin.ids);
+            end.at.putAll(begin.at);
+            end.from.putAll(begin.from);
+            long taken = 0L;
+            for (Iterator entries = latest.entrySet().iterator(); entries.hasNext(); ) {
+                Map.Entry entry = (Map.Entry) entries.next();
+                long at = ((Long) begin.at.get(entry.getKey())).longValue();
+                long there = ((Long) entry.getValue()).longValue() - at;
+                long part = behind <= most ? there : Math.min(there, (long) Math.ceil((double) most * there / behind));
+                taken += part;
+                end.at.put(entry.getKey(), Long.valueOf(at + part));
+            }
+            this.tellBehind(behind - taken);
+            return end.json().equals(from.json()) ? from : end;
+        }
+
+        private double share() {
+            String file = this.options.get("admission");
+            try {
+                return file == null ? 1.0 : ((JsonNode) ((JsonNode) JSON.readTree(new File(file))).path("share")).asDouble(1.0);
+            } catch (IOException error) {
+                return 1.0;
+            }
+        }
+
+        /** Say how much there is beyond the epoch, where the runner looks for it (sources/shared.py, behind_of). */
+        private void tellBehind(long rows) {
+            String folder = this.options.get("agreements");
+            if (folder == null) {
+                return;
+            }
+            try {
+                Path file = Paths.get(folder, new String[] {"kafka-" + Integer.toHexString(this.stage.hashCode()) + ".json"});
+                ObjectNode told = JSON.createObjectNode();
+                told.put("stage", this.stage);
+                told.putArray("behind").add(rows).add("messages");
+                Files.createDirectories(file.getParent());
+                Path begun = file.resolveSibling(file.getFileName() + ".tmp");
+                Files.write(begun, told.toString().getBytes(StandardCharsets.UTF_8));
+                Files.move(begun, file, StandardCopyOption.ATOMIC_MOVE);
+            } catch (IOException error) {
+                LOG.debug("it cannot be told how far behind the source is", error);
+            }
+        }
+
+        public InputPartition[] planInputPartitions(Offset start, Offset end) {
+            Place from = (Place) start;
+            Place until = (Place) end;
+            if (!from.decided()) {
+                return new InputPartition[0];
+            }
+            TreeMap begin = new TreeMap();
+            for (Iterator keys = until.at.keySet().iterator(); keys.hasNext(); ) {
+                Object key = keys.next();
+                begin.put(key, until.from.containsKey(key) ? until.from.get(key) : from.at.get(key));
+            }
+            return this.reader.planInputPartitions(
+                this.reader.deserializeOffset(Place.plain(begin)), this.reader.deserializeOffset(Place.plain(until.at)));
+        }
+
+        public PartitionReaderFactory createReaderFactory() {
+            return this.reader.createReaderFactory();
+        }
+
+        public void commit(Offset end) {}
+
+        public void stop() {
+            if (this.admin != null) {
+                this.admin.close();
+            }
+            this.reader.stop();
+        }
+    }
+}

@@ -1,0 +1,111 @@
+"""Topics of Kafka, by Spark's own reader in a shell of ours (java/kafka/KafkaFeed.java).
+
+Offset: ``{"ids": {topic: id}, "at": {topic: {partition: offset}}}``, and ``from``, where new partitions begin.
+"""
+
+from __future__ import annotations
+
+import json
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from pitstop.kit.maven import Jar, fetch_jars
+from pitstop.pipeline.sources import Source
+from pitstop.spark.internals.java_code import provider
+from pitstop.spark.sources import SourceKind
+
+JARS = (
+    Jar(
+        "org.apache.spark",
+        "spark-sql-kafka-0-10_2.13",
+        "4.2.0",
+        "64539c45e5d39f7ddb747312c239f38f5208d08c1a0ddf7d70beb2fbd9373705",
+    ),
+    Jar(
+        "org.apache.spark",
+        "spark-token-provider-kafka-0-10_2.13",
+        "4.2.0",
+        "641c7947afc8aa1189e433b7c2d305293993c8691bc1c2062d6d4f513b12518c",
+    ),
+    Jar("org.apache.kafka", "kafka-clients", "3.9.2", "014b4ef36884478a932641818b080c36a8f8e2e92dc771e800c9d2694f4f83d8"),
+    Jar("org.apache.commons", "commons-pool2", "2.13.1", "f77a5060d6936a9144023584232f9de3f2248f1abfe156e9d31795f18770674f"),
+)
+"""Spark's reader and the libraries that it needs. There is none for Spark 4.3: that of 4.2 was tried with it."""
+FEED = "kafka/KafkaFeed"
+_OWN = ("topics", "pattern", "value", "start", "metadata", "onLoss", "maxRows")
+
+
+def _stream(spark: SparkSession, source: Source, facts: dict[str, str]) -> DataFrame:
+    reader = spark.readStream.format(provider(spark, FEED, fetch_jars(JARS))).options(**source.options, **facts)
+    return _rows(reader.options(**_readers(source), failOnDataLoss=_fails(source)).load(), source)
+
+
+def _batch(spark: SparkSession, source: Source, facts: dict[str, str]) -> DataFrame:
+    provider(spark, FEED, fetch_jars(JARS))
+    consumer = {name: value for name, value in source.options.items() if name not in _OWN}
+    reader = spark.read.format("kafka").options(**consumer, **_readers(source), failOnDataLoss=_fails(source))
+    return _rows(reader.load(), source)
+
+
+def _readers(source: Source) -> dict[str, str]:
+    """Return the options of Spark's reader that say what is read."""
+    headers = {"includeHeaders": str("headers" in json.loads(source.options["metadata"])).lower()}
+    if "pattern" in source.options:
+        return {"subscribePattern": source.options["pattern"], **headers}
+    return {"subscribe": source.options["topics"], **headers}
+
+
+def _fails(source: Source) -> str:
+    return str(source.options["onLoss"] != "continue").lower()
+
+
+def _rows(messages: DataFrame, source: Source) -> DataFrame:
+    """Return the value and the chosen facts; of a value to be parsed also its place, and what speaks against parsing it."""
+    metadata = [_fact(name).alias(column) for name, column in json.loads(source.options["metadata"]).items()]
+    if source.options["value"] == "bytes":
+        return messages.select("value", *metadata)
+    text = F.col("value").cast("string")
+    if source.parse is None:
+        return messages.select(text.alias("value"), *metadata)
+    place = [F.col(name).alias(f"__{name}") for name in ("topic", "partition", "offset")]
+    valid = F.expr("is_valid_utf8(cast(value as string))")
+    return messages.select(
+        F.when(valid, text).otherwise(F.concat(F.lit("base64:"), F.base64("value"))).alias("value"),
+        _reason(text, valid, source).alias("__reason"),
+        *metadata,
+        *place,
+    )
+
+
+def _reason(text: Column, valid: Column, source: Source) -> Column:
+    blank = F.lit(" \t\r\n")
+    bare = F.trim(text, blank)
+    reason = (
+        F.when(F.col("value").isNull(), "The value is null, a tombstone.")
+        .when(~valid, "The value is no UTF-8.")
+        .when(bare == "", "The value is empty.")
+    )
+    if source.parse != "json":
+        return reason
+    # from_json stops at the end of the first object, and says nothing of what follows.
+    alone = (F.json_array_length(F.concat(F.lit("["), text, F.lit("]"))) == 1) & bare.endswith("}")
+    return reason.when(bare.startswith("{") & ~F.coalesce(alone, F.lit(False)), "The value is no single JSON object.")
+
+
+def _fact(name: str) -> Column:
+    if name == "headers":
+        # Of several headers of one name the last one counts, as with Kafka's own lastHeader.
+        pairs = F.transform(F.col("headers"), lambda header: F.struct(header["key"], header["value"].cast("string")))
+        latest = F.aggregate(
+            F.coalesce(pairs, F.array().cast("array<struct<key:string,value:string>>")),
+            F.expr("cast(map() as map<string,string>)"),
+            lambda pairs_before, pair: F.map_concat(
+                F.map_filter(pairs_before, lambda key, value: key != pair["key"]), F.create_map(pair["key"], pair["value"])
+            ),
+        )
+        return F.when(F.col("headers").isNotNull(), latest)
+    return F.col("key").cast("string") if name == "key" else F.col(name)
+
+
+KIND = SourceKind(_stream, _batch, gated=True, has_limit=lambda source: True)

@@ -1,0 +1,1 @@
+"""Brokers of Kafka for tests, as processes of their own."""

@@ -1,0 +1,91 @@
+"""A small Kafka on a free port, and what tests do with its topics."""
+
+import json
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
+
+from pitstop.kit.waiting import wait_until
+
+SCRIPT = Path(__file__).parents[2] / "scripts" / "kfake"
+SECONDS = 30
+
+
+class Broker:
+    """A broker that keeps its messages in a folder, so that it may be killed and started again on the same port."""
+
+    def __init__(self, folder: Path):
+        self.folder, self.port = folder, 0
+        built = subprocess.run([SCRIPT], capture_output=True, text=True, check=False)
+        if built.returncode == 3:
+            pytest.skip(built.stderr.strip())
+        assert built.returncode == 0, built.stderr
+        self.program = built.stdout.strip()
+        self.start()
+
+    def start(self):
+        command = [self.program, "-dir", str(self.folder), *(["-port", str(self.port)] if self.port else [])]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self.servers = self.process.stdout.readline().strip()
+        assert self.servers, "the broker did not start"
+        self.port = int(self.servers.rpartition(":")[2])
+        self.admin = AdminClient({"bootstrap.servers": self.servers})
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait(SECONDS)
+        self.process.stdout.close()
+
+    def make(self, topic, partitions=2):
+        self.admin.create_topics([NewTopic(topic, partitions, 1)])[topic].result(SECONDS)
+        assert wait_until(lambda: self._partitions(topic) == partitions, SECONDS)
+
+    def widen(self, topic, partitions):
+        self.admin.create_partitions([NewPartitions(topic, partitions)])[topic].result(SECONDS)
+        assert wait_until(lambda: self._partitions(topic) == partitions, SECONDS)
+
+    def delete(self, topic):
+        self.admin.delete_topics([topic])[topic].result(SECONDS)
+        assert wait_until(lambda: self._partitions(topic) == 0, SECONDS)
+
+    def drop_before(self, topic, partition, offset):
+        """Let a partition forget its messages before an offset, as it does when they are too old."""
+        at = TopicPartition(topic, partition, offset)
+        self.admin.delete_records([at])[TopicPartition(topic, partition)].result(SECONDS)
+
+    def send(self, topic, messages, transaction=None, commit=True):
+        """Send (key, value, partition), in one transaction if it has a name."""
+        settings = {"bootstrap.servers": self.servers, "linger.ms": 5}
+        producer = Producer(settings | ({"transactional.id": transaction} if transaction else {}))
+        if transaction:
+            producer.init_transactions(SECONDS)
+            producer.begin_transaction()
+        for key, value, partition in messages:
+            producer.produce(topic, value, key, partition)
+        producer.flush(SECONDS)
+        if transaction and commit:
+            producer.commit_transaction(SECONDS)
+        elif transaction:
+            producer.abort_transaction(SECONDS)
+
+    def send_numbers(self, topic, numbers, partitions=2, **transaction):
+        """Send ``{"n": number}`` for each number, by turns into the partitions."""
+        self.send(topic, [(f"k{n % 5}", json.dumps({"n": n}), n % partitions) for n in numbers], **transaction)
+
+    def committed(self, group, topic, partitions):
+        """Return the offsets of a group."""
+        consumer = Consumer({"bootstrap.servers": self.servers, "group.id": group})
+        try:
+            return [
+                at.offset for at in consumer.committed([TopicPartition(topic, number) for number in range(partitions)], SECONDS)
+            ]
+        finally:
+            consumer.close()
+
+    def _partitions(self, topic):
+        topics = self.admin.list_topics(timeout=SECONDS).topics
+        return len(topics[topic].partitions) if topic in topics and topics[topic].error is None else 0

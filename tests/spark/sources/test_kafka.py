@@ -1,0 +1,190 @@
+"""Topics of Kafka on a real broker: every message once, whatever becomes of topics, partitions, brokers and versions."""
+
+import json
+
+import pytest
+
+import pitstop as ps
+from pitstop.kit.waiting import wait_until
+from pitstop.pipeline.nodes import Node
+from pitstop.pipeline.specs import SourceSpec
+from pitstop.spark.sources import open_batch
+from tests.brokers.broker import Broker
+from tests.spark.harness import Collected, Harness, check
+
+pytestmark = [pytest.mark.spark, pytest.mark.long]
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory):
+    running = Broker(tmp_path_factory.mktemp("kafka"))
+    yield running
+    running.kill()
+
+
+class KafkaHarness(Harness):
+    """Runs versions of a job until its topics are read to the offsets that add up to ``until``."""
+
+    def wait_for(self, running, until):
+        assert wait_until(lambda: not running.active or read(running) >= until, 60, step=0.05)
+        check(running)
+
+
+def read(running):
+    """Return how many messages the committed epochs have read, of topics that begin at offset 0."""
+    epoch = running.checkpoint.committed()
+    if epoch < 0:
+        return -1
+    return sum(
+        sum(at.values()) for offset in running.checkpoint.offsets(epoch).offsets for at in json.loads(offset)["at"].values()
+    )
+
+
+@pytest.fixture
+def harness(spark, tmp_path):
+    return KafkaHarness(spark, tmp_path)
+
+
+def numbers_of(broker, sink, letters=None, schema="n bigint", **options):
+    p = ps.Pipeline()
+    kept = ps.sinks.custom(letters) if letters is not None else None
+    rows = p.read_from(ps.sources.kafka(broker.servers, schema=schema, **options), name="numbers", dead_letters=kept)
+    rows.write_to(ps.sinks.custom(sink), name="sink")
+    return p
+
+
+def test_each_message_is_read_once_over_versions_with_its_place(broker, harness):
+    broker.make("places")
+    broker.send_numbers("places", range(100))
+    first, second = Collected(), Collected()
+    metadata = {"key": "key", "topic": "topic", "partition": "part", "offset": "place"}
+    harness.run(numbers_of(broker, first, topic="places", with_metadata=metadata), until=100)
+    broker.send_numbers("places", range(100, 150))
+    harness.run(numbers_of(broker, second, topic="places", with_metadata=metadata), until=150)
+    rows = first.rows + second.rows
+    assert sorted(row.n for row in rows) == list(range(150))
+    assert all((row.key, row.topic, row.part, row.place) == (f"k{row.n % 5}", "places", row.n % 2, row.n // 2) for row in rows)
+
+
+def test_what_does_not_parse_is_a_dead_letter_with_its_place_and_reason(broker, harness):
+    broker.make("letters", 1)
+    values = [b'{"n": 1}', None, b"", b'{"n": 2}{"n": 3}', b'{"n": "x"}', b"\xff\xfe", b'[{"n": 4}]', b' {"n": 5} \n', b"null"]
+    broker.send("letters", [(None, value, 0) for value in values])
+    sink, letters = Collected(), Collected()
+    harness.run(numbers_of(broker, sink, letters, topic="letters"), until=len(values))
+    assert sorted(row.n for row in sink.rows) == [1, 5]
+    reasons = {row.place: (row.text, row.error) for row in letters.rows}
+    unlike = "This is no json of the columns n bigint."
+    assert reasons == {
+        "letters:0:1": (None, "The value is null, a tombstone."),
+        "letters:0:2": ("", "The value is empty."),
+        "letters:0:3": ('{"n": 2}{"n": 3}', "The value is no single JSON object."),
+        "letters:0:4": ('{"n": "x"}', unlike),
+        "letters:0:5": ("base64://4=", "The value is no UTF-8."),
+        "letters:0:6": ('[{"n": 4}]', unlike),
+        "letters:0:8": ("null", unlike),
+    }
+
+
+def test_of_transactions_only_what_is_committed_is_read(broker, harness):
+    broker.make("transactions")
+    broker.send_numbers("transactions", range(0, 10), transaction="t1")
+    broker.send_numbers("transactions", range(10, 20), transaction="t1", commit=False)
+    broker.send_numbers("transactions", range(20, 30))
+    sink = Collected()
+    harness.run(numbers_of(broker, sink, topic="transactions"), until=30)
+    assert sorted(row.n for row in sink.rows) == [*range(0, 10), *range(20, 30)]
+
+
+def test_a_topic_that_was_made_anew_while_the_job_stood_still_fails_or_is_read_from_its_beginning(broker, harness):
+    broker.make("anew", 1)
+    broker.send_numbers("anew", range(10), partitions=1)
+    first, refused, second = Collected(), Collected(), Collected()
+    harness.run(numbers_of(broker, first, topic="anew"), until=10)
+    broker.delete("anew")
+    broker.make("anew", 1)
+    broker.send_numbers("anew", range(100, 130), partitions=1)
+    with pytest.raises(Exception, match=r"topic 'anew' was deleted and made anew .* after offset 10 of partition 0, is gone"):
+        harness.run(numbers_of(broker, refused, topic="anew"), until=30)
+    assert refused.rows == []
+    harness.run(numbers_of(broker, second, topic="anew", on_loss="continue"), until=30)
+    assert [row.n for row in second.rows] == list(range(100, 130))
+
+
+def test_messages_that_a_topic_has_dropped_are_counted_and_fail_the_job_or_are_left_out(broker, harness):
+    broker.make("aged", 1)
+    broker.send_numbers("aged", range(10), partitions=1)
+    first, second = Collected(), Collected()
+    harness.run(numbers_of(broker, first, topic="aged"), until=10)
+    broker.send_numbers("aged", range(10, 40), partitions=1)
+    broker.drop_before("aged", 0, 25)
+    lost = "15 messages of partition 0 of topic 'aged' are gone, from offset 10 to 24"
+    with pytest.raises(Exception, match=lost):
+        harness.run(numbers_of(broker, Collected(), topic="aged"), until=40)
+    harness.run(numbers_of(broker, second, topic="aged", on_loss="continue"), until=40)
+    assert [row.n for row in second.rows] == list(range(25, 40))
+
+
+def test_partitions_and_topics_that_come_later_are_read_from_their_beginning(broker, harness):
+    broker.make("wide-a", 1)
+    broker.send_numbers("wide-a", range(10), partitions=1)
+    sink = Collected()
+    built = numbers_of(broker, sink, pattern="wide-.*")
+    running = harness.start(built, harness.folder / "checkpoint", 2)
+    harness.wait_for(running, 10)
+    broker.widen("wide-a", 3)
+    broker.make("wide-b", 1)
+    broker.send_numbers("wide-a", range(10, 40), partitions=3)
+    broker.send_numbers("wide-b", range(100, 110), partitions=1)
+    harness.wait_for(running, 50)
+    running.stop(60)
+    assert sorted(row.n for row in sink.rows) == [*range(40), *range(100, 110)]
+
+
+def test_a_broker_that_is_away_is_waited_for_without_a_restart(tmp_path_factory, harness):
+    own = Broker(tmp_path_factory.mktemp("own"))
+    try:
+        own.make("away")
+        own.send_numbers("away", range(10))
+        sink = Collected()
+        running = harness.start(numbers_of(own, sink, topic="away"), harness.folder / "checkpoint", 2)
+        harness.wait_for(running, 10)
+        own.kill()
+        own.start()
+        own.send_numbers("away", range(10, 20))
+        harness.wait_for(running, 20)
+        running.stop(60)
+        assert sorted(row.n for row in sink.rows) == list(range(20))
+    finally:
+        own.kill()
+
+
+def test_an_epoch_reads_no_more_than_its_share_and_what_is_behind_is_told(broker, harness):
+    broker.make("shares")
+    broker.send_numbers("shares", range(100))
+    sink = Collected()
+    harness.run(numbers_of(broker, sink, topic="shares", max_rows=10), until=100)
+    assert {len(rows) for rows in sink.epochs.values()} <= {0, 10}
+    assert sorted(row.n for row in sink.rows) == list(range(100))
+
+
+def test_a_start_at_offsets_and_at_the_newest_is_decided_once(broker, harness, spark, tmp_path):
+    broker.make("starts", 1)
+    broker.send_numbers("starts", range(10), partitions=1)
+    sink, newest = Collected(), Collected()
+    harness.run(numbers_of(broker, sink, topic="starts", start={"starts": {0: 7}}), until=10)
+    assert [row.n for row in sink.rows] == [7, 8, 9]
+    other = KafkaHarness(spark, tmp_path / "other")
+    running = other.start(numbers_of(broker, newest, topic="starts", start="latest"), other.folder / "checkpoint", 2)
+    other.wait_for(running, 10)
+    broker.send_numbers("starts", range(10, 15), partitions=1)
+    other.wait_for(running, 15)
+    running.stop(60)
+    assert [row.n for row in newest.rows] == list(range(10, 15))
+
+
+def test_a_batch_reads_all_that_is_there(broker, spark):
+    broker.make("whole")
+    broker.send_numbers("whole", range(30))
+    node = Node(SourceSpec(ps.sources.kafka(broker.servers, "whole", value="text")), "whole", (), "here")
+    assert sorted(json.loads(row.value)["n"] for row in open_batch(spark, node, {}).collect()) == list(range(30))
