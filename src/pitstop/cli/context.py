@@ -71,7 +71,7 @@ class Call:
         """The same, for what only a server over HTTP can do."""
         from pitstop.client.http import HttpService
 
-        return HttpService(self.address, self.given_token, "cli")
+        return HttpService(self.address, self.given_token, "cli", names_folders=True)
 
     @property
     def structured(self) -> bool:

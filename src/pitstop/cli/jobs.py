@@ -127,7 +127,7 @@ def check(
         result = call.service().check(request, job, snapshot)
     if call.structured:
         report = result.report.to_dict() if result.report else None
-        call.show({"plan": result.plan, "report": report, "text": result.text})
+        call.show({"plan": result.plan, "report": report, "text": result.text, "warnings": result.warnings})
     else:
         print(result.text)
     if result.report and result.report.refused:

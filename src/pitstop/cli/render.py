@@ -69,6 +69,7 @@ def job_lines(job: JobStatus) -> list[str]:
         "Started from": job.config.initial_snapshot,
         "Epoch": _epoch(progress),
         "Under way": _under_way(progress),
+        "Waiting": _waits(progress) if job.status is JobState.RUNNING else None,
         "Table away": _tables_away(progress) if job.status is JobState.RUNNING else None,
         "Rows read": f"{progress.input_rows:,} ({progress.rows_per_second:,.1f} a second)",
         "Left out": _left_out(progress),
@@ -131,6 +132,12 @@ def _under_way(progress: Progress) -> str | None:
     return f"epoch {progress.epoch + 1}, for {counted(progress.busy_seconds, 'second')}"
 
 
+def _waits(progress: Progress) -> str | None:
+    """Return the sources that wait for a folder, a line each."""
+    waits = progress.waits_for.items()
+    return "\n".join(f"source '{source}': folder {folder} does not exist yet" for source, folder in waits) or None
+
+
 def _tables_away(progress: Progress) -> str | None:
     """The tables of hash joins that cannot be read, a sentence each and what stands in for it."""
     said = [
@@ -162,6 +169,8 @@ def metric_lines(job: JobStatus) -> list[str]:
     away = [each["stage"] for each in progress.pop("tables_away")]
     progress |= {f"  {figure}": rows for figure, rows in progress.pop("left_out_before").items()}
     progress |= {"tables_away": ", ".join(away)} if away else {}
+    waits = progress.pop("waits_for")
+    progress |= {"waits_for": ", ".join(waits.values())} if waits else {}
     progress |= {f"  {part}": spent for part, spent in progress.pop("parts_ms").items()}
     lines = [f"{key:<16} {'-' if value is None else value}" for key, value in progress.items()]
     if stages:

@@ -37,7 +37,7 @@ def connect(url: str | None = None, token: str | None = None) -> Client:
     its token.
     """
     address = url or os.environ.get("PITSTOP_URL") or DEFAULT_URL
-    return Client(HttpService(address, token or os.environ.get("PITSTOP_TOKEN")))
+    return Client(HttpService(address, token or os.environ.get("PITSTOP_TOKEN"), names_folders=True))
 
 
 class Client:

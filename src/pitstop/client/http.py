@@ -20,6 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 from pitstop.client.local_server import LocalToken
 from pitstop.client.sql import Stop, results_in
 from pitstop.errors import ArtifactError, NotFoundError, UnreachableError, UsageError, WaitTimeoutError, from_dict
+from pitstop.kit.claimed_folders import HEADER, claim
 from pitstop.kit.ids import check_name
 from pitstop.kit.tcp import loopback_addresses
 from pitstop.kit.version import __version__
@@ -72,8 +73,14 @@ class HttpService:
     Without a token, the client finds the token of this user's own server on this machine.
     """
 
-    def __init__(self, url: str = DEFAULT_URL, token: str | None = None, program: str = "python") -> None:
-        """``program`` names the calling program, for the audit."""
+    def __init__(
+        self, url: str = DEFAULT_URL, token: str | None = None, program: str = "python", names_folders: bool = False
+    ) -> None:
+        """``program`` names the calling program, for the audit.
+
+        ``names_folders``: relative paths and ``~`` of jobs and mappings count from the folder and the home of this process, if
+        the server is on this machine.
+        """
         self.url = (url if "://" in url else f"http://{url}").rstrip("/")
         headers = {b"User-Agent": f"pitstop-{program}/{__version__}".encode(), USER_HEADER.encode(): _user().encode()}
         if token:
@@ -84,6 +91,7 @@ class HttpService:
             base = httpx2.URL(self.url + "/api/v1")
             # Requests to a server of this machine go through no proxy.
             proxied = not loopback_addresses(base.host)
+            self._names_folders = names_folders and not proxied
             self._http = httpx2.Client(base_url=base, headers=headers, timeout=timeout, auth=auth, trust_env=proxied)
         except (httpx2.InvalidURL, ValueError) as error:
             raise UnreachableError(f"'{url}' is no address of a server: {error}. Give one as http://host:port.") from None
@@ -314,6 +322,7 @@ class HttpService:
         if content is None and "://" not in name:
             content, name = _read(Path(name)), Path(name).name
         body = {"artifact": name, "entry": request.entry, "args": list(request.args), **more}
+        options["headers"] = self._folders()
         if content is None:
             return self._ask(kind, "POST", path, json=body, **options)
         files = {
@@ -321,6 +330,10 @@ class HttpService:
             "artifact": (name, content, "application/octet-stream"),
         }
         return self._ask(kind, "POST", path, files=files, **options)
+
+    def _folders(self) -> dict[str, str]:
+        """Return the header that names this process's folders. An older server passes it over, and counts from its own."""
+        return _without_none({HEADER: claim() if self._names_folders else None})
 
     def _get(self, kind: type[T], path: str, **params: Any) -> T:
         return self._ask(kind, "GET", path, params=_without_none(params))
@@ -370,7 +383,8 @@ class HttpService:
         """Run statements as ``Service.sql`` does. Another thread can end them by ``stop``."""
         timeout = httpx2.Timeout(UPDATE_SECONDS + _SPARE_SECONDS, connect=_CONNECT_SECONDS)
         try:
-            with self._http.stream("POST", "/sql", json={"statements": statements}, timeout=timeout) as response:
+            body, headers = {"statements": statements}, self._folders()
+            with self._http.stream("POST", "/sql", json=body, headers=headers, timeout=timeout) as response:
                 if response.is_error:
                     response.read()
                     self._json_of(response)

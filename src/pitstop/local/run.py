@@ -17,6 +17,7 @@ from pitstop.model.cluster import ClusterSettings
 from pitstop.model.config import OPTIONS, JobConfig, StateStore
 from pitstop.model.data_folder import DataFolder, check_place
 from pitstop.model.job import Progress
+from pitstop.model.origin import origin_here
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.model.typed_options import RunOptions
 from pitstop.pipeline.stages import Pipeline
@@ -24,6 +25,7 @@ from pitstop.snapshots.export import export_checkpoint
 from pitstop.spark.base.environment import Environment, SourceSettings
 from pitstop.spark.base.session import build_session
 from pitstop.spark.lowering.compiled_job import compile_job
+from pitstop.spark.lowering.placing import placed
 from pitstop.spark.run import Run
 from pitstop.spark.running.bounded import run_bounded
 from pitstop.spark.sources import register
@@ -132,6 +134,8 @@ def run(
     )
     if config.state_store is StateStore.AUTO:
         config = replace(config, state_store=StateStore.ROCKSDB)  # nothing in this process could move it to disk later
+    # The process may go to another folder while the job runs.
+    pipeline = placed(pipeline, origin_here())
     job = compile_job(session, pipeline, config, environment.sources)
     snapshot = data.snapshot(initial_snapshot) if initial_snapshot is not None else None
     point = start_point(job, environment, data, None, lambda: snapshot)

@@ -11,6 +11,7 @@ from pitstop.kit.wire import Moment, described
 from pitstop.model.cluster import Placement
 from pitstop.model.config import JobConfig
 from pitstop.model.left_out import BAD, LeftOut
+from pitstop.model.origin import Origin
 from pitstop.model.report import Report
 from pitstop.model.tally import Tally
 
@@ -93,9 +94,11 @@ class JobSource:
     """Arguments of the job's function, as text."""
     dependencies: str | None = None
     """Path of the folder on the server with the packages that it needs; None if it needs none."""
+    origin: Origin | None = None
+    """What its relative paths and ~ count from; null if an older release has taken it: from the server's own folder and home."""
 
     def to_dict(self) -> dict[str, Any]:
-        return {"artifact": self.artifact, "entry": self.entry, "args": list(self.args), "dependencies": self.dependencies}
+        return dataclasses.asdict(self) | {"args": list(self.args)}
 
 
 @described
@@ -143,6 +146,8 @@ class Progress:
     """Tables of hash joins that cannot be read; one goes from here once it has been read again."""
     epoch_at: Moment | None = None
     """The time at which the last epoch was committed; null before the first."""
+    waits_for: dict[str, str] = field(default_factory=dict)
+    """Source -> the folder that it waits for, which does not exist yet; one goes from here once its folder is there."""
     left_out_before: dict[LeftOut, int] = field(default_factory=dict)
     """The rows that went no further of stages that updates have dropped, by reason."""
 

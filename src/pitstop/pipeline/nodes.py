@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
@@ -72,6 +72,15 @@ class Graph:
         node = Node(spec, name, inputs, location)
         self.nodes.append(node)
         return node
+
+    def with_specs(self, changed: Mapping[str, Spec]) -> Graph:
+        """Return the graph with other specs for the stages of these names."""
+        other, made = Graph(self._location), dict[int, Node]()
+        for node in self.nodes:
+            inputs = tuple(made[id(parent)] for parent in node.inputs)
+            made[id(node)] = replace(node, spec=changed.get(node.name, node.spec), inputs=inputs)
+        other.nodes.extend(made.values())
+        return other
 
     def free_name(self, base: str) -> str:
         """Return ``filter``, ``filter-2``, ... for a stage without state, whose name the user need not choose."""

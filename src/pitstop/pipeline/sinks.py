@@ -212,11 +212,12 @@ def files(path: str, format: str = "parquet", partition_by: tuple[str, ...] | li
     are no text, whole number or boolean, structs without fields, and intervals of months with days. A file that would hold no
     row is not written. Keys of maps in JSON are read back as texts: ``map<string, ...>``.
 
-    ``path`` is a folder of the machine that the job runs on, also as ``~/x`` (the home of the server's user) or ``file:///x``; a
-    relative one counts from the folder that the server was started in. The columns in ``partition_by`` become folders
-    ``column=value``, as Hive has them: null and an empty text share one, which is read as null. A row whose text is too long for
-    a folder's name (255 bytes), has a NUL, or is Hive's name for null, is kept in the folder ``_unplaced`` with all its columns,
-    and the log says how many: readers pass that folder over.
+    ``path`` is a folder of the machine that the job runs on, also as ``file:///x``. A relative one and ``~/x`` count from the
+    folder and the home of whoever submits the job from that machine; submitted from elsewhere they are refused.
+
+    The columns in ``partition_by`` become folders ``column=value``, as Hive has them: null and an empty text share one, which
+    is read as null. A row whose text is too long for a folder's name (255 bytes), has a NUL, or is Hive's name for null, is
+    kept in the folder ``_unplaced`` with all its columns, and the log says how many: readers pass that folder over.
     """
     local_path(str(path), "What the file sink writes")
     if format not in ("parquet", "json", "csv"):

@@ -12,12 +12,14 @@ from typing import Any, Literal
 
 from pitstop.errors import UsageError
 from pitstop.kit.durations import Duration, milliseconds
-from pitstop.kit.local_paths import local_path
+from pitstop.kit.local_paths import local_path, scheme_of
 
 _CORRUPT_RECORD = re.compile(r"(?i)(^|[\s,`])_corrupt_record\b")
 """Spark's own column for rows that do not parse, in a DDL text."""
 _OWN_WAYS = ("mode", "columnnameofcorruptrecord")
 """Options of Spark's reader, in lower case, that decide what becomes of rows that do not parse."""
+_NO_FOLDERS = ("http", "https", "ftp", "sftp", "data", "jar")
+"""Schemes whose URLs name no folder that can be listed and watched."""
 
 _CONSUMERS_OWN = ("bootstrap.servers", "isolation.level", "group.id", "auto.offset.reset", "enable.auto.commit")
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
@@ -89,11 +91,12 @@ def csv_tail(
     a record that was read in part by rows of their own, both with a warning. Only the folder itself is waited for while it is
     away: files of one below it, such as the mount of one host in ``*/logs/*.csv``, are read anew when that comes back.
 
-    ``path`` is a folder of the machine that the job runs on, also as ``~/x`` (the home of the server's user) or ``file:///x``; a
-    relative one counts from the folder that the server was started in. An empty text stands in quotes (``""``); nothing between
-    two separators is null. In a row in which something else than a text is ``""`` all empty texts are null.
+    ``path`` is a folder of the machine that the job runs on, also as ``file:///x``. A relative one and ``~/x`` count from the
+    folder and the home of whoever submits the job from that machine; submitted from elsewhere they are refused. An empty text
+    stands in quotes (``""``); nothing between two separators is null. In a row in which something else than a text is ``""``
+    all empty texts are null.
     """
-    local_path(str(path), "What csv_tail reads")
+    local_path(str(path), "What csv_tail reads", _instead(str(path)))
     return Source(
         "csv_tail",
         {"path": str(path), "glob": glob, "maxBytes": str(max_bytes), "multiline": str(multiline).lower()},
@@ -101,6 +104,16 @@ def csv_tail(
         parse="csv",
         parse_options={"sep": separator, "escape": '"'},
     )
+
+
+def _instead(path: str) -> str:
+    """Return the end of a sentence that names the source for a URL that csv_tail cannot read."""
+    scheme = scheme_of(path)
+    if scheme in _NO_FOLDERS:
+        return ", or read JSON over HTTP with http_poll"
+    if scheme in (None, "file"):
+        return ""
+    return f", or read whole files with files, for which Spark needs the jar for {scheme}://"
 
 
 def http_poll(
@@ -271,14 +284,19 @@ def files(path: str, format: str, schema: str | None = None, streaming: bool = F
     ``csv_tail`` reads it (RFC 4180, empty texts in quotes); options of yours go before that. ``multiLine=True`` reads newlines
     in quotes, each file in one task.
 
-    ``path`` may be a pattern (``/data/*/in``), unless there is a file or folder of just that name. ``~/x`` counts from the home
-    of the server's user, a relative path from the folder that the server was started in. Columns of folders (``day=7/``) have the
-    types of the schema; without a schema Spark guesses them, and takes ``007`` for a number.
+    ``path`` may be a pattern (``/data/*/in``), unless there is a file or folder of just that name. A relative path and ``~/x``
+    count as in ``csv_tail``. URLs of other file systems are read if Spark has their jar. Columns of folders (``day=7/``) have
+    the types of the schema; without a schema Spark guesses them, and takes ``007`` for a number.
     """
     if format not in ("csv", "json", "parquet", "text"):
         raise UsageError(f"files reads csv, json, parquet or text, not {format!r}.")
     if streaming and schema is None and format != "text":
         raise UsageError(f"A streaming folder of {format} files needs a schema.")
+    if scheme_of(str(path)) in _NO_FOLDERS:
+        raise UsageError(
+            f"files reads folders, and {str(path)!r} is none: put its files into a folder of the machine that jobs run on, or "
+            "read JSON over HTTP with http_poll."
+        )
     own = any(name.casefold() in _OWN_WAYS for name in options) or _CORRUPT_RECORD.search(schema or "") is not None
     return Source(
         "files",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 from pitstop.errors import PipelineError, UsageError
@@ -62,6 +62,12 @@ class Pipeline:
         if other is not None and other != migration:
             raise PipelineError(f"Stage '{migration.stage}' has two migrations, '{other.name}' and '{migration.name}': keep one.")
         self._migrations[migration.stage] = migration
+
+    def with_specs(self, changed: Mapping[str, Spec]) -> Pipeline:
+        """Return the same pipeline with other specs for the stages of these names."""
+        other = Pipeline()
+        other._graph, other._migrations = self._graph.with_specs(changed), self.migrations
+        return other
 
     def read_from(self, source: Source, name: str, dead_letters: Sink | None = None) -> Stage:
         """Begin with a source. Its name keeps its offset in snapshots.

@@ -157,11 +157,17 @@ def _sources(before: Plan, after: Plan, renamed: dict[str, str]) -> list[StageVe
             lines.append(StageVerdict(name, Verdict.REFUSED, detail, "C03"))
         else:
             moved = moved_folder(old, stage)
-            where = f", its files being those of {moved[0]}, moved to {moved[1]}" if moved else ""
+            where = f", its files being those of {moved[0]}, moved to {moved[1]}" if moved else _other_place(old, stage)
             lines.append(StageVerdict(name, Verdict.RESTORED, f"source, goes on from the saved offset{where}", "C03"))
     heirs = {renamed.get(name, name) for name in after.sources}
     lines += [_dropped_source(old, before, after, renamed) for name, old in before.sources.items() if name not in heirs]
     return lines
+
+
+def _other_place(old: PlanStage, new: PlanStage) -> str:
+    if old.place is None or new.place is None or old.place == new.place:
+        return ""
+    return f", in {new.place} and no longer in {old.place}: what it has not read there it reads from the beginning"
 
 
 def _dropped_source(old: PlanStage, before: Plan, after: Plan, renamed: dict[str, str]) -> StageVerdict:
@@ -205,11 +211,15 @@ def _sinks(before: Plan, after: Plan) -> list[StageVerdict]:
     """
     lines = []
     known = {stage.name: stage for stage in before.stages if stage.transactional}
+    places = {stage.name: stage.place for stage in before.stages if stage.kind is StageKind.SINK}
     for stage in after.stages:
         old = known.get(stage.name)
         if old is not None and stage.kind is StageKind.SINK and old.connector != stage.connector:
             detail = f"was a {old.connector} and is now a {stage.connector}: give it another name"
             lines.append(StageVerdict(stage.name, Verdict.REFUSED, detail, "C24"))
+        elif stage.kind is StageKind.SINK and None not in (stage.place, place := places.get(stage.name)) and stage.place != place:
+            detail = f"sink, writes into {stage.place} from now on, and no longer into {place}"
+            lines.append(StageVerdict(stage.name, Verdict.RESTORED, detail, "C24"))
     return lines
 
 

@@ -65,7 +65,7 @@ class PlanStage:
     folder: str | None = None
     """The folder of all files, as a URL, for a source whose files Spark knows by their whole paths."""
     place: str | None = None
-    """The place where a sink writes, if two jobs must not write there; see spark.sinks.SinkKind."""
+    """The place where a sink writes, if two jobs must not write there (spark.sinks.SinkKind); the folder that a source reads."""
     settings: str | None = None
     """The digest of all that a source's reader is told, which recognizes it under another name. None: the plan is older."""
     concern: str | None = None

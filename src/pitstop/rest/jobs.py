@@ -11,6 +11,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from pitstop.errors import UsageError
 from pitstop.model.job import JobState, Progress
 from pitstop.model.operation import Cancel, Discard, Restart, Resume, Rollback, Suspend
+from pitstop.model.origin import Origin
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.rest import uploads
 from pitstop.rest.models import (
@@ -24,6 +25,7 @@ from pitstop.rest.models import (
     UpdateBody,
     UpdatedModel,
 )
+from pitstop.rest.origins import DESCRIBED, origin_of
 from pitstop.rest.paging import PageWanted, page_of
 from pitstop.rest.strict import StrictRoute
 from pitstop.rest.threads import bringing, reading, writing
@@ -70,7 +72,7 @@ def _add_submit(routes: APIRouter, service: ServerService, waiters: Waiters) -> 
         status_code=201,
         summary="Submit a job",
         max_body_size=uploads.MOST_BYTES,
-        openapi_extra=uploads.described(SubmitBody),
+        openapi_extra=uploads.described(SubmitBody) | DESCRIBED,
     )
     async def submit_job(request: Request) -> JobStatus:
         """Returns at once, or when the packages that it needs are installed; the job starts by itself.
@@ -78,33 +80,34 @@ def _add_submit(routes: APIRouter, service: ServerService, waiters: Waiters) -> 
         `GET /jobs/{job}?wait_for=RUNNING,FAILED,...` waits for it.
         """
         body, content = await uploads.read(request, SubmitBody)
-        wanted = _request(body, content, body.name, body.initial_snapshot, body.options)
+        wanted = _request(body, content, await origin_of(request), body.name, body.initial_snapshot, body.options)
         return await bringing(service.submit, dataclasses.replace(wanted, id=body.id))
 
     @routes.post(
         "/check",
         summary="Check a new version",
         max_body_size=uploads.MOST_BYTES,
-        openapi_extra=uploads.described(CheckBody),
+        openapi_extra=uploads.described(CheckBody) | DESCRIBED,
         response_model=CheckModel,
     )
     async def check_job(request: Request) -> CheckResult:
         """Compiles it, and compares it with a job or snapshot stage by stage; touches nothing. Ends with the client."""
         body, content = await uploads.read(request, CheckBody)
+        wanted = _request(body, content, await origin_of(request), options=body.options)
         async with asked_by(request):
-            return await bringing(service.check, _request(body, content, options=body.options), body.job, body.snapshot)
+            return await bringing(service.check, wanted, body.job, body.snapshot)
 
     @routes.post(
         "/jobs/{job}/update",
         summary="Update a job",
         max_body_size=uploads.MOST_BYTES,
-        openapi_extra=uploads.described(UpdateBody),
+        openapi_extra=uploads.described(UpdateBody) | DESCRIBED,
         response_model=UpdatedModel,
     )
     async def update_job(job: NameOrId, request: Request) -> UpdateResult:
         """Answers once the new version runs. The old one goes on if the new one is refused, or fails before it is up."""
         body, content = await uploads.read(request, UpdateBody)
-        wanted = _request(body, content, snapshot=body.snapshot, options=body.options)
+        wanted = _request(body, content, await origin_of(request), snapshot=body.snapshot, options=body.options)
         asked = await bringing(service.ask_update, job, wanted, body.watch_seconds)
         return await waiters.answer(asked, request)
 
@@ -248,11 +251,12 @@ def _answer(job: JobStatus) -> Response:
 def _request(
     body: ArtifactBody,
     content: bytes | None,
+    origin: Origin,
     name: str | None = None,
     snapshot: str | None = None,
     options: dict[str, object] | None = None,
 ) -> SubmitRequest:
-    return SubmitRequest(body.artifact, content, body.entry, tuple(body.args), name, snapshot, options or {})
+    return SubmitRequest(body.artifact, content, body.entry, tuple(body.args), name, snapshot, options or {}, origin=origin)
 
 
 def _states(text: str) -> tuple[JobState, ...]:

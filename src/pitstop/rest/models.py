@@ -165,7 +165,10 @@ class CheckModel(BaseModel):
 
     plan: Json = Field(description="The compiled plan")
     report: ReportModel | None = Field(description="Null if there was nothing to compare with")
-    text: str = Field(description="The report as a person reads it, a line a stage")
+    text: str = Field(description="The report as a person reads it, a line a stage, and the warnings")
+    warnings: list[str] = Field(
+        description="A sentence for each thing that is amiss now, such as a folder that is not there, and hinders nothing"
+    )
 
 
 class MemberModel(BaseModel):

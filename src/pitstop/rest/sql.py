@@ -18,9 +18,11 @@ from starlette.types import Receive, Scope, Send
 from pitstop.errors import ForbiddenError, PitstopError, UsageError
 from pitstop.kit.wire import check_text
 from pitstop.model.audit import USER_HEADER
+from pitstop.model.origin import ELSEWHERE, Origin
 from pitstop.model.selecting import OPERATOR, Asker
 from pitstop.rest.access import Access, Role
 from pitstop.rest.auditing import MOST_OF_NAME, Deed, deeds_of, note_now
+from pitstop.rest.origins import DESCRIBED, origin_of
 from pitstop.rest.strict import StrictRoute
 from pitstop.rest.threads import ForSql, operators_sql, viewers_sql, working
 from pitstop.rest.waiting import asked_by
@@ -60,6 +62,7 @@ def router(service: ServerService, access: Access) -> APIRouter:
         response_class=StreamingResponse,
         responses=lines,
         max_body_size=MOST_BYTES,
+        openapi_extra=DESCRIBED,
     )
     async def execute_sql(request: Request, body: StatementsModel) -> StreamingResponse:
         """One after the other. For each, lines come: `{"columns": [{"name", "type"}]}`, `{"row": [...]}` for each row, and
@@ -79,7 +82,7 @@ def router(service: ServerService, access: Access) -> APIRouter:
             raise UsageError(
                 f"A text has at most {MOST_STATEMENTS:,} statements, and this one has {len(statements):,}: send parts."
             )
-        carry_out: CarryOut = _carry_out
+        carry_out: CarryOut = partial(_carry_out, ELSEWHERE if asker.viewer else await origin_of(request))
         if asker.viewer:
             await threads.parsing(_refuse_changes, service, statements, deeds_of(request))
             carry_out = partial(_carry_out_look, asker)
@@ -134,13 +137,13 @@ def _refuse_changes(service: ServerService, statements: list[Statement], deeds: 
         raise ForbiddenError("This token is a viewer's: it may look at everything and change nothing.")
 
 
-def _carry_out(service: ServerService, statement: Statement, deeds: list[Deed]) -> Result:
+def _carry_out(origin: Origin, service: ServerService, statement: Statement, deeds: list[Deed]) -> Result:
     """Do what it says, and have it noted unless it only looks."""
     deed = None if _only_looks(service, statement) else Deed(summary(statement))
     if deed is not None:
         deeds.append(deed)
     try:
-        return service.carry_out(statement)
+        return service.carry_out(statement, origin=origin)
     except PitstopError as error:
         if deed is not None:
             deed.status = error.http_status

@@ -25,6 +25,7 @@ from pitstop.spark.base.environment import Environment, SourceSettings
 from pitstop.spark.base.session import send_packages
 from pitstop.spark.base.state_stores import store_of
 from pitstop.spark.lowering.compiled_job import CompiledJob, compile_job
+from pitstop.spark.lowering.placing import placed
 from pitstop.spark.lowering.tables import copies_of, has_copies
 from pitstop.spark.restoring.migrations import try_migrations
 from pitstop.spark.restoring.saved_facts import facts_at
@@ -95,7 +96,7 @@ def prepare(
     if dependencies is not None:
         send_packages(spark, dependencies, scratch)
     spark.sparkContext.addPyFile(str(importable))
-    pipeline = definition.build(source.args)
+    pipeline = placed(definition.build(source.args), source.origin)
     config = JobConfig.from_options(options, base=definition.config)
     runs_already = kept is not None
     # Its plan has the columns that a run on its checkpoint joins with, whatever else the tables have by now.

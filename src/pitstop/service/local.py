@@ -39,6 +39,7 @@ from pitstop.model.operation import (
     Updated,
     snapshot_of,
 )
+from pitstop.model.origin import ELSEWHERE, Origin
 from pitstop.model.retention import USUAL, Retention
 from pitstop.model.selecting import OPERATOR, Asker
 from pitstop.model.snapshot import SnapshotRecord
@@ -168,8 +169,9 @@ class LocalService(Reads, MapVerbs, LogLevels):
         source = self._source(request, JobConfig.from_options(options))
         checked = self._judge.check(source, options, present, record)
         text = checked.report.text() if checked.report else _fresh(checked.plan)
-        text = "\n".join([text, *Plan.from_dict(checked.plan).concerns])
-        return CheckResult(checked.plan, checked.report, text)
+        warnings = list(Plan.from_dict(checked.plan).concerns)
+        text = "\n".join([text, *(f"Warning: {warning}" for warning in warnings)])
+        return CheckResult(checked.plan, checked.report, text, warnings)
 
     def update(self, name_or_id: str, request: SubmitRequest, watch_seconds: float = 0.0) -> UpdateResult:
         return wait(self.ask_update(name_or_id, request, watch_seconds), self.changes)
@@ -346,8 +348,8 @@ class LocalService(Reads, MapVerbs, LogLevels):
     def sql(self, statements: str) -> Iterator[Result]:
         return map(self.carry_out, parse(statements))
 
-    def carry_out(self, statement: Statement, asker: Asker = OPERATOR) -> Result:
-        return self._statements.carry_out(statement, asker)
+    def carry_out(self, statement: Statement, asker: Asker = OPERATOR, origin: Origin = ELSEWHERE) -> Result:
+        return self._statements.carry_out(statement, asker, origin)
 
     def is_look(self, statement: Statement) -> bool:
         return self._statements.is_look(statement)
@@ -358,7 +360,8 @@ class LocalService(Reads, MapVerbs, LogLevels):
         """Store the file of a request and the packages that it needs, and return the source to run. Packages may take minutes."""
         artifact = store_artifact(self._data, request.artifact_name, request.artifact_bytes)
         folder = self._dependencies.folder_for(artifact, config.requirements)
-        return JobSource(str(artifact), request.entry, tuple(request.args), str(folder) if folder is not None else None)
+        packages = str(folder) if folder is not None else None
+        return JobSource(str(artifact), request.entry, tuple(request.args), packages, request.origin)
 
     def _carry_out(self, name_or_id: str, request: Request) -> None:
         wait(self.ask(name_or_id, request), self.changes)

@@ -273,6 +273,8 @@ class CheckResult:
     """What would become of each stage's state; None if there was nothing to compare with."""
     text: str
     """The report as a person reads it, a line a stage."""
+    warnings: list[str] = field(default_factory=list)
+    """A sentence for each thing that is amiss now and keeps nobody from submitting it, such as a folder that is not there."""
 
 
 @dataclass(frozen=True)

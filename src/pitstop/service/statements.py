@@ -9,6 +9,7 @@ from typing import assert_never
 from pitstop.errors import ConflictError, NotFoundError, UsageError
 from pitstop.kit.ids import check_name
 from pitstop.model.job import JobState
+from pitstop.model.origin import ELSEWHERE, Origin, origin_here
 from pitstop.model.report import Report
 from pitstop.model.selecting import OPERATOR, Asker
 from pitstop.service.api import OPERATION_SECONDS, Service, SubmitRequest
@@ -18,7 +19,7 @@ from pitstop.service.selecting import Queries, only_maps, select
 from pitstop.service.sql_results import DONE, Column, Result, SqlType, Value
 from pitstop.sql.catalog import Catalog
 from pitstop.sql.compiling import compile_job
-from pitstop.sql.connectors import connector_of
+from pitstop.sql.connectors import placed
 from pitstop.sql.mappings import Mapping, Named, View
 from pitstop.sql.names import check_view
 from pitstop.sql.parsing import parse
@@ -57,8 +58,11 @@ class Statements:
     def __init__(self, service: Service, catalog: Catalog, queries: Queries) -> None:
         self._service, self._catalog, self._queries = service, catalog, queries
 
-    def carry_out(self, statement: Statement, asker: Asker = OPERATOR) -> Result:
-        """Carry out a statement, and return once it is done. PitstopError as the verbs raise it, in the words of SQL."""
+    def carry_out(self, statement: Statement, asker: Asker = OPERATOR, origin: Origin = ELSEWHERE) -> Result:
+        """Carry out a statement, and return once it is done. PitstopError as the verbs raise it, in the words of SQL.
+
+        ``origin``: what the relative paths of a mapping count from that the statement makes.
+        """
         service = self._service
         match statement:
             case Show():
@@ -82,7 +86,7 @@ class Statements:
             case DropSnapshot():
                 _drop_snapshot(statement, service)
             case CreateMapping():
-                self._create_mapping(statement)
+                self._create_mapping(statement, origin)
             case CreateView():
                 self._create_view(statement)
             case Drop():
@@ -103,7 +107,7 @@ class Statements:
 
     def _create_job(self, statement: CreateJob) -> None:
         check_name("job", statement.name)
-        things = self._catalog.all()
+        things = self._things()
         compile_job(statement.name, statement.body, things)
         present = _status_of(self._service, statement.name)
         if statement.if_not_exists and present is not None and not present.status.terminal:
@@ -122,7 +126,7 @@ class Statements:
 
     def _request(self, statement: UpdateJob | CheckJob) -> SubmitRequest:
         """Return the request for a new version of a job."""
-        things = self._catalog.all()
+        things = self._things()
         name = _job(self._service, statement.job).name or statement.job
         if "initial_snapshot" in statement.options:
             raise UsageError("initialSnapshotName is not supported for a job that is there: it goes on from its own state")
@@ -130,11 +134,15 @@ class Statements:
         code = write_program(name, statement.body, things).encode()
         return SubmitRequest(f"{name}{SUFFIX}", code, options=dict(statement.options))
 
+    def _things(self) -> dict[str, Named]:
+        """Return mappings and views by name. Relative paths, which an older release took, count from the server's own folder."""
+        origin, things = origin_here(), self._catalog.all()
+        return {name: placed(thing, origin) if isinstance(thing, Mapping) else thing for name, thing in things.items()}
+
     # mappings and views
 
-    def _create_mapping(self, statement: CreateMapping) -> None:
-        connector_of(statement.mapping)
-        self._keep(statement.mapping, statement.or_replace, statement.if_not_exists)
+    def _create_mapping(self, statement: CreateMapping, origin: Origin) -> None:
+        self._keep(placed(statement.mapping, origin), statement.or_replace, statement.if_not_exists)
 
     def _create_view(self, statement: CreateView) -> None:
         check_view(statement.view, statement.place, self._catalog.all())

@@ -44,7 +44,8 @@ def request_of(version: Version, options: Mapping[str, Any]) -> SubmitRequest:
     own = {key: value for key, value in version.options.items() if key not in OF_ONE_START}
     changes = {key: value for key, value in options.items() if value is not None}
     source = version.source
-    return SubmitRequest(source.artifact, None, source.entry, source.args, None, None, JobConfig.over(own, changes))
+    over = JobConfig.over(own, changes)
+    return SubmitRequest(source.artifact, None, source.entry, source.args, options=over, origin=source.origin)
 
 
 def update_request(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Mapping as AnyMapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from pitstop.errors import UsageError
 from pitstop.kit.durations import milliseconds
+from pitstop.kit.local_paths import whole_pattern
+from pitstop.model.origin import Origin, of_nobody_here
 from pitstop.pipeline import sinks, sources
 from pitstop.pipeline.sinks import Sink
 from pitstop.pipeline.sources import Source
@@ -38,6 +40,8 @@ class Connector:
     options: AnyMapping[str, Callable[[str], object]] = field(default_factory=dict)
     """Option -> the function that reads its text, with ValueError or UsageError for a wrong one."""
     needed: tuple[str, ...] = ()
+    whole: Callable[[str, Callable[[str], str]], str] | None = None
+    """Makes the option path a whole path, by what a relative one counts from; None: it has none."""
 
 
 def connector_of(mapping: Mapping) -> Connector:
@@ -71,6 +75,21 @@ def connector_of(mapping: Mapping) -> Connector:
         if name not in (column.name for column in mapping.columns):
             raise UsageError(f"Option orderBy names columns of the mapping, and it has no column {name}")
     return kind
+
+
+def placed(mapping: Mapping, origin: Origin) -> Mapping:
+    """Return the mapping with a whole path. UsageError if its path counts from what is not known."""
+    connector = connector_of(mapping)
+    if connector.whole is None:
+        return mapping
+
+    def whole(path: str) -> str:
+        place = origin.whole(path)
+        if place is None:
+            raise UsageError(f"Mapping '{mapping.name}' has the path '{mapping.options['path']}', {of_nobody_here(path)}")
+        return place
+
+    return replace(mapping, options={**mapping.options, "path": connector.whole(mapping.options["path"], whole)})
 
 
 def columns_of(mapping: Mapping) -> tuple[Column, ...]:
@@ -230,12 +249,14 @@ CONNECTORS = (
             "partitionBy": str,
         },
         needed=("path",),
+        whole=whole_pattern,
     ),
     Connector(
         "CsvTail",
         _csv_tail,
         options={"path": str, "glob": str, "separator": str, "multiline": _truth},
         needed=("path",),
+        whole=lambda path, whole: whole(path),
     ),
     Connector(
         "HttpPoll",

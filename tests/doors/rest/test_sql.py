@@ -199,7 +199,7 @@ def test_queries_that_wait_keep_nobody_else_from_what_takes_long(state, monkeypa
     """As many as there are threads for what takes long, and one more."""
     waiting, go_on = threading.Semaphore(0), threading.Event()
 
-    def carry_out(statement, *asker):
+    def carry_out(statement, *asker, **origin):
         waiting.release()
         assert go_on.wait(60)
         return Result.of((), [])
@@ -224,7 +224,7 @@ def test_viewers_whose_queries_wait_keep_no_operator_waiting(state, monkeypatch)
     """More of them than there are threads for queries."""
     waiting, go_on, of_viewers = threading.Semaphore(0), threading.Event(), set()
 
-    def carry_out(statement, asker=OPERATORS):
+    def carry_out(statement, asker=OPERATORS, **origin):
         if asker.viewer:
             of_viewers.add(asker.user)
             waiting.release()

@@ -37,5 +37,6 @@ def test_the_types_can_be_read():
 def test_users_see_what_they_call():
     assert dir(ps) == sorted(ps.__all__)
     assert {"run", "connect", "job"} <= set(dir(ps))
-    assert dir(ps.sources) == ["csv_tail", "custom", "files", "http_poll", "items", "map_entries", "map_journal", "rate"]
+    sources = ["csv_tail", "custom", "files", "http_poll", "items", "kafka", "map_entries", "map_journal", "rate"]
+    assert dir(ps.sources) == sources
     assert dir(ps.sinks) == ["EpochInfo", "SinkWriter", "custom", "files", "logger", "map", "noop"]

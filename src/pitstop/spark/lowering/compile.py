@@ -131,10 +131,16 @@ def _stage(
         migration=migrations[node.name].name if node.name in migrations else None,
         transactional=isinstance(node.spec, SinkSpec) and sink_kind(node).transactional,
         folder=source_kind(node).folder(node.source) if isinstance(node.spec, SourceSpec) else None,
-        place=sink_kind(node).place(node.sink) if isinstance(node.spec, SinkSpec) else None,
+        place=_place(node),
         settings=node.source.digest if isinstance(node.spec, SourceSpec) else None,
         concern=source_kind(node).concern(spark, node.source) if isinstance(node.spec, SourceSpec) else None,
     )
+
+
+def _place(node: Node) -> str | None:
+    if isinstance(node.spec, SourceSpec):
+        return source_kind(node).place(node.source)
+    return sink_kind(node).place(node.sink) if isinstance(node.spec, SinkSpec) else None
 
 
 def _own_rows(node: Node, pipeline: Pipeline) -> tuple[str, ...]:

@@ -26,11 +26,13 @@ from pitstop.spark.base.naming import AHEAD, FAILED, OBSERVED, ROWS_IN, ROWS_OUT
 from pitstop.spark.internals.early_watermarks import LOWEST_MS
 from pitstop.spark.lowering.accounting import CHECK_VARIABLE, GIVEN, TAKEN, EpochRows, check_rows, epoch_rows
 from pitstop.spark.running.concerns import Concerns
-from pitstop.spark.sources.shared import behind_of
+from pitstop.spark.sources.shared import behind_of, waits_of
 
 Log = Callable[[str, str, str], None]
 
 _IDLE_SECONDS = 10.0
+_TICK_NS = 1_000_000_000
+"""More than the steps in which file systems tell the time of a change."""
 _SHOWN = (TAKEN, GIVEN, LeftOut.LATE)
 
 
@@ -78,8 +80,10 @@ class ProgressTracker:
         dropped = Progress(stages={name: facts for name, facts in start.stages.items() if name not in stages}).left_out
         before = {reason: start.left_out_before.get(reason, 0) + rows for reason, rows in dropped.items()}
         self._progress = dataclasses.replace(
-            start, rows_per_second=0.0, stages=stages, left_out_before=start.left_out_before | before
+            start, rows_per_second=0.0, stages=stages, left_out_before=start.left_out_before | before, waits_for={}
         )
+        self._agreements_changed = 0
+        """The time of the last change in the folder of agreements that was seen, in ns."""
         self._concerns = Concerns(log)
         self._told: Counter[tuple[str, str]] = Counter()
         """(stage, figure) -> rows reported by sinks and by what is behind the query, which are not summed up yet."""
@@ -114,8 +118,23 @@ class ProgressTracker:
                 self.first_epoch = True
             elif waits and time.monotonic() - self._last_at > _IDLE_SECONDS:
                 self._progress = dataclasses.replace(self._progress, rows_per_second=0.0)
+            self._look_for_folders()
             self.ready = self.ready or waits or new
         return new
+
+    def _look_for_folders(self) -> None:
+        """Take note of the folders that sources wait for, where anything has changed among what they tell."""
+        try:
+            changed = self._agreements.stat().st_mtime_ns if self._agreements is not None else 0
+        except OSError:
+            return  # no source has told anything
+        # Two changes within a tick of the clock have one time.
+        if self._agreements is None or (changed == self._agreements_changed and time.time_ns() - changed > _TICK_NS):
+            return
+        self._agreements_changed = changed
+        waits = {stage: folder for stage, folder in waits_of(self._agreements).items() if stage in self._plan.sources}
+        if waits != self._progress.waits_for:
+            self._progress = dataclasses.replace(self._progress, waits_for=waits)
 
     def wrote(self, sink: str, rows: int) -> None:
         """Count rows that a sink has written of the epoch that is under way."""
@@ -166,6 +185,7 @@ class ProgressTracker:
             stages=stages,
             epoch_at=_ended_at(seen),
             left_out_before=before.left_out_before,
+            waits_for=before.waits_for,
         )
 
     def _tell_observed(self, observed: dict[str, dict[str, Any]]) -> None:

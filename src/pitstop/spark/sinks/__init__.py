@@ -65,6 +65,11 @@ def no_objection(sink: Any, rows: DataFrame) -> None:
     """Accept any columns."""
 
 
+def as_it_is(sink: Any, whole: Callable[[str], str]) -> Any:
+    """Return the sink: it has no paths."""
+    return sink
+
+
 def of_its_own(sink: Any) -> None:
     """Name no place: others may write there, too."""
 
@@ -103,6 +108,8 @@ class SinkKind(Generic[S]):
     example: Callable[[S, str], str | None] = unreadable
     """Names an example of what it writes under the name of its stage, in the words that SourceKind.reads knows: the path of a
     file, or the place. None: no kind of source reads it, or it is not known."""
+    placed: Callable[[S, Callable[[str], str]], S] = as_it_is
+    """Gives the sink with its paths as ``whole(path)`` says, which knows what a relative path and ``~`` count from."""
 
 
 def sink_kind(node: Node) -> SinkKind[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
@@ -79,6 +80,10 @@ def _moves(files: list[Path], staging: Path, epochs: FileEpochs, epoch: int) -> 
     return moves
 
 
+def _placed(sink: FilesSink, whole: Callable[[str], str]) -> FilesSink:
+    return dataclasses.replace(sink, path=whole(sink.path))
+
+
 def _place(sink: FilesSink) -> str:
     return folder_place(folder_of(sink))
 
@@ -99,4 +104,5 @@ KIND = SinkKind(
     handles_epochs=True,
     place=_place,
     example=_example,
+    placed=_placed,
 )

@@ -46,6 +46,11 @@ def no_concern(spark: SparkSession, source: Source) -> str | None:
     return None
 
 
+def as_it_is(source: Source, whole: Callable[[str], str]) -> Source:
+    """Return the source: it has no paths."""
+    return source
+
+
 def nothing_of_sinks(source: Source, example: str) -> bool:
     """Return False: no sink writes what it reads."""
     return False
@@ -77,6 +82,11 @@ class SourceKind:
     ...``."""
     reads: Callable[[Source, str], bool] = nothing_of_sinks
     """True if its stream would read what a sink writes, by an example: see SinkKind.example."""
+    placed: Callable[[Source, Callable[[str], str]], Source] = as_it_is
+    """Gives the source with its paths as ``whole(path)`` says, which knows what a relative path and ``~`` count from."""
+    place: Callable[[Source], str | None] = no_folder
+    """Names the folder that it reads, in the words of SinkKind.place, where ``folder`` does not: an update tells if it is another
+    one."""
 
 
 def python_source(
@@ -88,6 +98,8 @@ def python_source(
     more: Callable[[Source], dict[str, str]] = lambda source: {},
     concern: Callable[[SparkSession, Source], str | None] = no_concern,
     reads: Callable[[Source, str], bool] = nothing_of_sinks,
+    placed: Callable[[Source, Callable[[str], str]], Source] = as_it_is,
+    place: Callable[[Source], str | None] = no_folder,
 ) -> SourceKind:
     """Return the kind that a Python data source reads.
 
@@ -115,6 +127,8 @@ def python_source(
         lost=lost,
         concern=concern,
         reads=reads,
+        placed=placed,
+        place=place,
     )
 
 

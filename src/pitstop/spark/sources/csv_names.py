@@ -37,6 +37,8 @@ class FolderNames:
 
     def __init__(self, folder: Path, glob: str, log: SourceLog, told: Told) -> None:
         self._folder, self._glob, self._log, self._told = folder, glob, log, told
+        self.away = False
+        """True if the folder was not there at the last look."""
 
     def look(self, before: Positions, glob_before: str) -> tuple[dict[str, os.stat_result], Positions]:
         """Return the files to look at, and the positions under the names that their files have now.
@@ -54,7 +56,8 @@ class FolderNames:
         return found, self._renamed(before, found, others, out)
 
     def _found(self, before: Positions) -> dict[str, os.stat_result]:
-        if not self._folder.is_dir():
+        self.away = not self._folder.is_dir()
+        if self.away:
             self._told.tell("", f"Folder {self._folder} does not exist yet: waiting for it.")
             return {}
         self._told.forget("")

@@ -42,6 +42,11 @@ class FolderPlan:
         self.behind = 0
         """The bytes that were there at the last look, and were not moved over."""
 
+    @property
+    def awaited(self) -> str | None:
+        """The folder, if it was not there at the last look."""
+        return str(self._folder) if self._names.away else None
+
     def advance(self, before: Positions, max_bytes: int, glob_before: str | None = None) -> Positions:
         """Move on by complete records, ``max_bytes`` in all, shared among the files that have grown.
 

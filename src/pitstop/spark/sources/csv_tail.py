@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from pyspark.sql.types import StructType
 from pitstop.kit.counts import counted
 from pitstop.kit.local_paths import local_path
 from pitstop.pipeline.sources import Source
+from pitstop.plan.places import folder_place
 from pitstop.spark.base.away import SourceAwayError
 from pitstop.spark.internals.prefetching import prefetching
 from pitstop.spark.sources import python_source
@@ -65,6 +66,7 @@ class CsvTailReader(DataSourceStreamReader):
         before = self._known(start)
         after = self._plan.advance(before, max_bytes, start.get("glob"))
         self._options.behind = self._plan.behind, "bytes"
+        self._options.waiting.tell(self._plan.awaited)
         return start if after == before else {"files": {name: list(pair) for name, pair in after.items()}, "glob": self._glob}
 
     def _known(self, start: Offset) -> Positions:
@@ -171,6 +173,14 @@ def _resolved(source: Source) -> dict[str, str]:
     return {"path": local_path(source.options["path"], "What csv_tail reads")}
 
 
+def _placed(source: Source, whole: Callable[[str], str]) -> Source:
+    return dataclasses.replace(source, options=source.options | {"path": whole(source.options["path"])})
+
+
+def _place(source: Source) -> str:
+    return folder_place(Path(_resolved(source)["path"]))
+
+
 def _concern(spark: SparkSession, source: Source) -> str | None:
     folder = Path(_resolved(source)["path"])
     return None if folder.is_dir() else f"waits for folder {folder}, which is not there now."
@@ -181,4 +191,14 @@ def _reads(source: Source, example: str) -> bool:
     return file.is_relative_to(folder) and matches(str(file.relative_to(folder)), source.options["glob"])
 
 
-KIND = python_source(CsvTailSource, batch=True, gated=True, has_limit=True, more=_resolved, concern=_concern, reads=_reads)
+KIND = python_source(
+    CsvTailSource,
+    batch=True,
+    gated=True,
+    has_limit=True,
+    more=_resolved,
+    concern=_concern,
+    reads=_reads,
+    placed=_placed,
+    place=_place,
+)

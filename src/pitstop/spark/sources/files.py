@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import fnmatch
 import os
 import posixpath
 import re
 import unicodedata
+from collections.abc import Callable
 from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
@@ -16,7 +18,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
 from pitstop.errors import PipelineError
-from pitstop.kit.local_paths import local_path, scheme_of
+from pitstop.kit.local_paths import WILD, escaped, local_path, scheme_of, whole_pattern
 from pitstop.pipeline.sources import Source
 from pitstop.spark.base.columns import struct_of
 from pitstop.spark.base.naming import quoted as quoted_name
@@ -25,9 +27,6 @@ from pitstop.spark.internals.file_systems import has_file_system, matches
 from pitstop.spark.sources import SourceKind
 from pitstop.spark.sources.csv_names import matches as matches_glob
 
-_WILD = set("*?[{\\")
-_GLOB = set("*?[]{}\\")
-"""The characters that Hadoop takes for a part of a pattern, unless a backslash stands before them."""
 _URL = re.compile("(?:([^:/]+):)?(//[^/]*)?(.*)", re.DOTALL)
 """Scheme, authority and path, as Hadoop tells them apart."""
 _PLAIN = "!$&'()*+,;:=@/"
@@ -113,14 +112,14 @@ def _parts(source: Source) -> tuple[str, str, dict[str, str]]:
 def folder_url(source: Source) -> str:
     """Return the folder below which the source reads all its files, as Spark names it: ``file:///data/``."""
     named = str(dict(source.options)["path"])
-    local, wild = _of_this_machine(named), _WILD
+    local, wild = _of_this_machine(named), WILD
     if local is None:
         found = _URL.fullmatch(named)
         assert found is not None
         root, path = f"{found[1]}:{found[2] or '//'}", found[3]
     else:
         root, path = "file://", local
-        wild = set() if os.path.lexists(local) else _WILD
+        wild = frozenset() if os.path.lexists(local) else WILD
     parts = posixpath.normpath(path or "/").split("/")
     plain = next((place for place, part in enumerate(parts) if set(part) & wild), len(parts))
     return quoted(f"{root}{'/'.join(parts[:plain]).rstrip('/')}/")
@@ -131,7 +130,7 @@ def literal_path(named: str) -> str:
     path = _of_this_machine(named)
     if path is None:
         return named
-    return "".join(f"\\{c}" if c in _GLOB else c for c in path) if os.path.lexists(path) else path
+    return escaped(path) if os.path.lexists(path) else path
 
 
 def _of_this_machine(named: str) -> str | None:
@@ -142,6 +141,10 @@ def _of_this_machine(named: str) -> str | None:
 def quoted(url: str) -> str:
     """Return an unquoted URL with its path quoted as Java does it: Spark tells files apart by such texts."""
     return "".join(quote(c, _PLAIN) if c.isascii() or unicodedata.category(c) in _UNSEEN else c for c in url)
+
+
+def _placed(source: Source, whole: Callable[[str], str]) -> Source:
+    return dataclasses.replace(source, options=source.options | {"path": whole_pattern(source.options["path"], whole)})
 
 
 def _check_stream(source: Source) -> str | None:
@@ -158,7 +161,7 @@ def _concern(spark: SparkSession, source: Source) -> str | None:
     Spark itself reports a missing folder without a pattern.
     """
     path = literal_path(source.options["path"])
-    if source.bounded or not set(path) & _WILD or matches(spark, path):
+    if source.bounded or not set(path) & WILD or matches(spark, path):
         return None
     return f"reads {path}, and there is no file or folder of that pattern now."
 
@@ -173,7 +176,7 @@ def _reads(source: Source, example: str) -> bool:
         return False
     everywhere = options.get("recursivefilelookup", "false").casefold() == "true"
     listed = [file, *(parent for parent in file.parents if everywhere or _are_partitions(file.relative_to(parent).parts[:-1]))]
-    if os.path.lexists(named) or not set(named) & _WILD:
+    if os.path.lexists(named) or not set(named) & WILD:
         return PurePath(os.path.realpath(named)) in listed
     return any(matches_glob(str(path), _as_python(posixpath.normpath(named))) for path in listed)
 
@@ -188,5 +191,12 @@ def _are_partitions(folders: tuple[str, ...]) -> bool:
 
 
 KIND = SourceKind(
-    _stream, _batch, check_stream=_check_stream, has_limit=_has_limit, folder=folder_url, concern=_concern, reads=_reads
+    _stream,
+    _batch,
+    check_stream=_check_stream,
+    has_limit=_has_limit,
+    folder=folder_url,
+    concern=_concern,
+    reads=_reads,
+    placed=_placed,
 )

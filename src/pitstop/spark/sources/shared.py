@@ -8,6 +8,7 @@ source has another file.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -31,6 +32,7 @@ GATE_SECONDS = 1800.0
 OF_THE_RUN = frozenset({"job", "stage", "store", "storeFactory", "admission", "agreements", GATE, "startOffset"})
 """The options that tell readers about their run. All other options say what is read."""
 _STEP = 0.01
+_WAITS = ".waits"
 
 
 def reached(gate: Path) -> Path:
@@ -68,6 +70,7 @@ class SourceOptions:
         """Limits a usual amount to the amount that the next epoch may bring."""
         self.behind: Behind | None = None
         """Set by a reader that decides where an epoch ends and knows how much is there beyond: None where nobody can know."""
+        self.waiting = Waiting(Path(options["agreements"]) if "agreements" in options else None, self.stage)
         if GATE in options:
             _wait_at(Path(options[GATE]))
 
@@ -133,6 +136,41 @@ class Agreement:
                 file.truncate(0)
                 file.write(json.dumps({"start": dumps(start), "end": end, "stage": self._stage, "behind": behind()}))
             return end
+
+
+class Waiting:
+    """Tells the run which folder a source waits for, in a small file that is there as long as it waits."""
+
+    def __init__(self, folder: Path | None, stage: str) -> None:
+        self._path = folder / f"{fingerprint([stage])}{_WAITS}" if folder is not None else None
+        self._stage = stage
+        self._told: str | None = ""
+        """The last folder that was told; empty: nothing was, and the file may be there from an earlier run."""
+
+    def tell(self, awaited: str | None) -> None:
+        """Tell that the source waits for a folder; None: it waits for none."""
+        if self._path is None or awaited == self._told:
+            return
+        try:
+            if awaited is None:
+                self._path.unlink(missing_ok=True)
+            else:
+                whole = self._path.with_suffix(f".{os.getpid()}")
+                whole.write_text(json.dumps({"stage": self._stage, "folder": awaited}))
+                whole.replace(self._path)
+        except OSError:
+            return  # nobody must fail for it; the next look tells it
+        self._told = awaited
+
+
+def waits_of(folder: Path) -> dict[str, str]:
+    """Return the folders that the sources of a run wait for, by stage, as their readers tell in the folder of agreements."""
+    waits: dict[str, str] = {}
+    for path in sorted(folder.glob(f"*{_WAITS}")):
+        with contextlib.suppress(OSError, ValueError):
+            told = json.loads(path.read_text())
+            waits[str(told["stage"])] = str(told["folder"])
+    return waits
 
 
 def behind_of(folder: Path) -> dict[str, Behind]:

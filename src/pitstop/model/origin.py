@@ -1,0 +1,40 @@
+"""The folder and the home of whoever has submitted a version: its relative paths and ``~`` count from there."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from pitstop.kit.local_paths import whole_path
+from pitstop.kit.wire import described
+
+
+@described
+@dataclass(frozen=True)
+class Origin:
+    """The place from which a version was submitted, as far as it lies on the server's machine."""
+
+    folder: str | None = None
+    """The folder that relative paths count from; null: they are refused."""
+    home: str | None = None
+    """The folder that ~ stands for; null: it is refused."""
+
+    def whole(self, path: str) -> str | None:
+        """Return a path that means the same to everybody on this machine; None if it counts from what is not known."""
+        return whole_path(path, self.folder, self.home)
+
+
+def origin_here() -> Origin:
+    """Return the folder and the home of this process."""
+    return Origin(os.getcwd(), os.path.expanduser("~"))
+
+
+ELSEWHERE = Origin()
+"""Another machine, or a door that names no folder."""
+
+
+def of_nobody_here(path: str) -> str:
+    """Return the end of a sentence about a path that counts from a folder that is not known."""
+    base = "home" if path.startswith("~") else "folder"
+    known = f"which counts from the {base} of whoever submits it, and that is not known to be on the server's machine"
+    return f"{known}: give a whole path of that machine, such as /srv/data."
