@@ -24,8 +24,8 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 def claim() -> str | None:
     """Return the value of the header for this process; None if nothing can be proven here."""
     boot, folders = _boot(), {FOLDER: _named(os.getcwd), HOME: _named(lambda: os.path.expanduser("~"))}
-    named = {name: folder for name, folder in folders.items() if folder is not None}
-    return quote(json.dumps({"boot": boot, **named})) if boot is not None and named else None
+    there = {name: folder for name, folder in folders.items() if folder is not None}
+    return quote(json.dumps({"boot": boot, **there})) if boot is not None and there else None
 
 
 def proven(value: str | None) -> dict[str, str]:
@@ -36,9 +36,9 @@ def proven(value: str | None) -> dict[str, str]:
     if value is None:
         return {}
     try:
-        said = json.loads(unquote(value))
-        is_this_machine = said["boot"] == _boot()
-        folders = {name: said[name] for name in (FOLDER, HOME) if is_this_machine and name in said}
+        claims = json.loads(unquote(value))
+        is_this_machine = claims["boot"] == _boot()
+        folders = {name: claims[name] for name in (FOLDER, HOME) if is_this_machine and name in claims}
         return {name: str(folder["path"]) for name, folder in folders.items() if _is_here(folder)}
     except (ValueError, KeyError, TypeError):
         raise UsageError(f"The header {HEADER} is of another form than clients of Pitstop give it: leave it out.") from None
@@ -51,12 +51,12 @@ def _is_here(folder: Mapping[str, Any]) -> bool:
 
 def _named(path: Any) -> dict[str, Any] | None:
     try:
-        named = path()
-        named.encode()  # the store keeps texts
+        text = path()
+        text.encode()  # the store keeps texts
     except (OSError, UnicodeEncodeError):  # the folder of this process is gone, or its name is no text
         return None
-    identity = _identity(named)
-    return {"path": named, "device": identity[0], "inode": identity[1]} if identity is not None else None
+    identity = _identity(text)
+    return {"path": text, "device": identity[0], "inode": identity[1]} if identity is not None else None
 
 
 def _identity(path: str) -> tuple[int, int] | None:

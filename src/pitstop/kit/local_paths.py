@@ -50,9 +50,9 @@ def whole_pattern(path: str, whole: Callable[[str], str]) -> str:
 
     Of a pattern, the folder that it counts from is no pattern, whatever its name. Nor is a path that exists as it is.
     """
-    found = whole(path)
-    if is_whole(path) or not set(path) & WILD or os.path.lexists(found):
-        return found
+    literal = whole(path)
+    if is_whole(path) or not set(path) & WILD or os.path.lexists(literal):
+        return literal
     first, _, rest = path.partition("/") if path.startswith("~") else (".", "/", path)
     return f"{escaped(whole(first))}/{rest}"
 

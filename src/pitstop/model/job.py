@@ -11,7 +11,7 @@ from pitstop.kit.wire import Moment, described
 from pitstop.model.cluster import Placement
 from pitstop.model.config import JobConfig
 from pitstop.model.left_out import BAD, LeftOut
-from pitstop.model.origin import Origin
+from pitstop.model.origin import PathOrigin
 from pitstop.model.report import Report
 from pitstop.model.tally import Tally
 
@@ -94,8 +94,8 @@ class JobSource:
     """Arguments of the job's function, as text."""
     dependencies: str | None = None
     """Path of the folder on the server with the packages that it needs; None if it needs none."""
-    origin: Origin | None = None
-    """What its relative paths and ~ count from; null if an older release has taken it: from the server's own folder and home."""
+    origin: PathOrigin | None = None
+    """The base of its relative paths and ~; null if an older release has taken it: the server's own folder and home."""
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self) | {"args": list(self.args)}

@@ -11,7 +11,7 @@ from pitstop.kit.wire import described
 
 @described
 @dataclass(frozen=True)
-class Origin:
+class PathOrigin:
     """The place from which a version was submitted, as far as it lies on the server's machine."""
 
     folder: str | None = None
@@ -24,17 +24,17 @@ class Origin:
         return whole_path(path, self.folder, self.home)
 
 
-def origin_here() -> Origin:
+def origin_here() -> PathOrigin:
     """Return the folder and the home of this process."""
-    return Origin(os.getcwd(), os.path.expanduser("~"))
+    return PathOrigin(os.getcwd(), os.path.expanduser("~"))
 
 
-ELSEWHERE = Origin()
+ELSEWHERE = PathOrigin()
 """Another machine, or a door that names no folder."""
 
 
 def of_nobody_here(path: str) -> str:
     """Return the end of a sentence about a path that counts from a folder that is not known."""
     base = "home" if path.startswith("~") else "folder"
-    known = f"which counts from the {base} of whoever submits it, and that is not known to be on the server's machine"
-    return f"{known}: give a whole path of that machine, such as /srv/data."
+    clause = f"which counts from the {base} of whoever submits it, and that is not known to be on the server's machine"
+    return f"{clause}: give a whole path of that machine, such as /srv/data."

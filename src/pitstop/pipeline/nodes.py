@@ -75,11 +75,11 @@ class Graph:
 
     def with_specs(self, changed: Mapping[str, Spec]) -> Graph:
         """Return the graph with other specs for the stages of these names."""
-        other, made = Graph(self._location), dict[int, Node]()
+        other, copies = Graph(self._location), dict[int, Node]()
         for node in self.nodes:
-            inputs = tuple(made[id(parent)] for parent in node.inputs)
-            made[id(node)] = replace(node, spec=changed.get(node.name, node.spec), inputs=inputs)
-        other.nodes.extend(made.values())
+            inputs = tuple(copies[id(parent)] for parent in node.inputs)
+            copies[id(node)] = replace(node, spec=changed.get(node.name, node.spec), inputs=inputs)
+        other.nodes.extend(copies.values())
         return other
 
     def free_name(self, base: str) -> str:

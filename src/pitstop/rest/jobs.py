@@ -11,7 +11,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from pitstop.errors import UsageError
 from pitstop.model.job import JobState, Progress
 from pitstop.model.operation import Cancel, Discard, Restart, Resume, Rollback, Suspend
-from pitstop.model.origin import Origin
+from pitstop.model.origin import PathOrigin
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.rest import uploads
 from pitstop.rest.models import (
@@ -93,9 +93,9 @@ def _add_submit(routes: APIRouter, service: ServerService, waiters: Waiters) -> 
     async def check_job(request: Request) -> CheckResult:
         """Compiles it, and compares it with a job or snapshot stage by stage; touches nothing. Ends with the client."""
         body, content = await uploads.read(request, CheckBody)
-        wanted = _request(body, content, await origin_of(request), options=body.options)
+        version = _request(body, content, await origin_of(request), options=body.options)
         async with asked_by(request):
-            return await bringing(service.check, wanted, body.job, body.snapshot)
+            return await bringing(service.check, version, body.job, body.snapshot)
 
     @routes.post(
         "/jobs/{job}/update",
@@ -251,7 +251,7 @@ def _answer(job: JobStatus) -> Response:
 def _request(
     body: ArtifactBody,
     content: bytes | None,
-    origin: Origin,
+    origin: PathOrigin,
     name: str | None = None,
     snapshot: str | None = None,
     options: dict[str, object] | None = None,

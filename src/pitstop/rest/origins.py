@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import Request
 
 from pitstop.kit.claimed_folders import HEADER, proven
-from pitstop.model.origin import ELSEWHERE, Origin
+from pitstop.model.origin import ELSEWHERE, PathOrigin
 from pitstop.rest.threads import reading
 
 DESCRIBED: dict[str, Any] = {
@@ -25,8 +25,8 @@ DESCRIBED: dict[str, Any] = {
 """The header, for OpenAPI."""
 
 
-async def origin_of(request: Request) -> Origin:
+async def origin_of(request: Request) -> PathOrigin:
     """Return what the relative paths of a request count from. UsageError if its header has a form of its own."""
     value = request.headers.get(HEADER)
     # It looks at folders, which may be slow.
-    return Origin(**await reading(proven, value)) if value is not None else ELSEWHERE
+    return PathOrigin(**await reading(proven, value)) if value is not None else ELSEWHERE

@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 from pitstop.errors import ForbiddenError, PitstopError, UsageError
 from pitstop.kit.wire import check_text
 from pitstop.model.audit import USER_HEADER
-from pitstop.model.origin import ELSEWHERE, Origin
+from pitstop.model.origin import ELSEWHERE, PathOrigin
 from pitstop.model.selecting import OPERATOR, Asker
 from pitstop.rest.access import Access, Role
 from pitstop.rest.auditing import MOST_OF_NAME, Deed, deeds_of, note_now
@@ -137,7 +137,7 @@ def _refuse_changes(service: ServerService, statements: list[Statement], deeds: 
         raise ForbiddenError("This token is a viewer's: it may look at everything and change nothing.")
 
 
-def _carry_out(origin: Origin, service: ServerService, statement: Statement, deeds: list[Deed]) -> Result:
+def _carry_out(origin: PathOrigin, service: ServerService, statement: Statement, deeds: list[Deed]) -> Result:
     """Do what it says, and have it noted unless it only looks."""
     deed = None if _only_looks(service, statement) else Deed(summary(statement))
     if deed is not None:

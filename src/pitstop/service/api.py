@@ -12,7 +12,7 @@ from pitstop.maps.model import Entry
 from pitstop.model.audit import AuditEntry
 from pitstop.model.job import JobState
 from pitstop.model.operation import Operation, Request, StateAtStart
-from pitstop.model.origin import ELSEWHERE, Origin
+from pitstop.model.origin import ELSEWHERE, PathOrigin
 from pitstop.model.selecting import OPERATOR, Asker
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.model.task import StateRows
@@ -66,8 +66,8 @@ class SubmitRequest:
     """The job options in the form that users write (``model.config``). A value of None leaves what the code says."""
     id: str | None = None
     """For submit: the id that the job should have; None makes one. A submission with an id can be repeated: see ``submit``."""
-    origin: Origin | None = ELSEWHERE
-    """What relative paths and ``~`` of the job count from; None: from the server's own folder and home, as in older releases."""
+    origin: PathOrigin | None = ELSEWHERE
+    """The base of relative paths and ``~`` of the job; None: the server's own folder and home, as in older releases."""
 
 
 class Service(Protocol):
@@ -400,7 +400,7 @@ class ServerService(Service, Protocol):
         """Return the sessions that have ended before their time, and when each would have ended by itself."""
         ...
 
-    def carry_out(self, statement: Statement, asker: Asker = OPERATOR, origin: Origin = ELSEWHERE) -> Result:
+    def carry_out(self, statement: Statement, asker: Asker = OPERATOR, origin: PathOrigin = ELSEWHERE) -> Result:
         """Run one SQL statement.
 
         ``asker``: whose it is, if it is a query; ``origin``: what the relative paths of a new mapping count from.

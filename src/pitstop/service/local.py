@@ -39,7 +39,7 @@ from pitstop.model.operation import (
     Updated,
     snapshot_of,
 )
-from pitstop.model.origin import ELSEWHERE, Origin
+from pitstop.model.origin import ELSEWHERE, PathOrigin
 from pitstop.model.retention import USUAL, Retention
 from pitstop.model.selecting import OPERATOR, Asker
 from pitstop.model.snapshot import SnapshotRecord
@@ -348,7 +348,7 @@ class LocalService(Reads, MapVerbs, LogLevels):
     def sql(self, statements: str) -> Iterator[Result]:
         return map(self.carry_out, parse(statements))
 
-    def carry_out(self, statement: Statement, asker: Asker = OPERATOR, origin: Origin = ELSEWHERE) -> Result:
+    def carry_out(self, statement: Statement, asker: Asker = OPERATOR, origin: PathOrigin = ELSEWHERE) -> Result:
         return self._statements.carry_out(statement, asker, origin)
 
     def is_look(self, statement: Statement) -> bool:

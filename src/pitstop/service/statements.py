@@ -9,7 +9,7 @@ from typing import assert_never
 from pitstop.errors import ConflictError, NotFoundError, UsageError
 from pitstop.kit.ids import check_name
 from pitstop.model.job import JobState
-from pitstop.model.origin import ELSEWHERE, Origin, origin_here
+from pitstop.model.origin import ELSEWHERE, PathOrigin, origin_here
 from pitstop.model.report import Report
 from pitstop.model.selecting import OPERATOR, Asker
 from pitstop.service.api import OPERATION_SECONDS, Service, SubmitRequest
@@ -58,7 +58,7 @@ class Statements:
     def __init__(self, service: Service, catalog: Catalog, queries: Queries) -> None:
         self._service, self._catalog, self._queries = service, catalog, queries
 
-    def carry_out(self, statement: Statement, asker: Asker = OPERATOR, origin: Origin = ELSEWHERE) -> Result:
+    def carry_out(self, statement: Statement, asker: Asker = OPERATOR, origin: PathOrigin = ELSEWHERE) -> Result:
         """Carry out a statement, and return once it is done. PitstopError as the verbs raise it, in the words of SQL.
 
         ``origin``: what the relative paths of a mapping count from that the statement makes.
@@ -141,7 +141,7 @@ class Statements:
 
     # mappings and views
 
-    def _create_mapping(self, statement: CreateMapping, origin: Origin) -> None:
+    def _create_mapping(self, statement: CreateMapping, origin: PathOrigin) -> None:
         self._keep(placed(statement.mapping, origin), statement.or_replace, statement.if_not_exists)
 
     def _create_view(self, statement: CreateView) -> None:

@@ -10,7 +10,7 @@ from typing import Any, cast
 from pitstop.errors import UsageError
 from pitstop.kit.durations import milliseconds
 from pitstop.kit.local_paths import whole_pattern
-from pitstop.model.origin import Origin, of_nobody_here
+from pitstop.model.origin import PathOrigin, of_nobody_here
 from pitstop.pipeline import sinks, sources
 from pitstop.pipeline.sinks import Sink
 from pitstop.pipeline.sources import Source
@@ -77,17 +77,17 @@ def connector_of(mapping: Mapping) -> Connector:
     return kind
 
 
-def placed(mapping: Mapping, origin: Origin) -> Mapping:
+def placed(mapping: Mapping, origin: PathOrigin) -> Mapping:
     """Return the mapping with a whole path. UsageError if its path counts from what is not known."""
     connector = connector_of(mapping)
     if connector.whole is None:
         return mapping
 
     def whole(path: str) -> str:
-        place = origin.whole(path)
-        if place is None:
+        text = origin.whole(path)
+        if text is None:
             raise UsageError(f"Mapping '{mapping.name}' has the path '{mapping.options['path']}', {of_nobody_here(path)}")
-        return place
+        return text
 
     return replace(mapping, options={**mapping.options, "path": connector.whole(mapping.options["path"], whole)})
 

@@ -274,6 +274,19 @@ def test_status_tells_which_table_of_a_hash_join_cannot_be_read_while_the_job_ru
     assert "Table away" not in cli("status", "hello-world")[1]
 
 
+def test_status_tells_which_source_waits_for_a_folder_while_the_job_runs(cli, state):
+    running(state, initial_snapshot=None)
+    state.advance(JOB, Progress(7, waits_for={"in": "/in", "more": "/in/more"}))
+    lines = cli("status", "hello-world")[1].splitlines()
+    first = lines.index("Waiting:       source 'in': folder /in does not exist yet")
+    assert lines[first + 1] == "               source 'more': folder /in/more does not exist yet"
+    assert "waits_for        /in, /in/more" in cli("metrics", "hello-world")[1].splitlines()
+    assert json.loads(cli("-o", "json", "status", "hello-world")[1])["progress"]["waits_for"] == {"in": "/in", "more": "/in/more"}
+    state.advance(JOB, Progress(8))
+    assert "Waiting" not in cli("status", "hello-world")[1]
+    assert "waits_for" not in cli("metrics", "hello-world")[1]
+
+
 def test_the_history_of_a_job_is_a_line_for_each_second_or_minute(cli, state):
     running(state)
     assert cli("history", JOB) == (0, "TIME  ROWS READ  A SECOND  EPOCH MS  LAG MS  STATE ROWS\n", "")

@@ -154,7 +154,7 @@ JOB = (
 )
 PROGRESS = (
     "epoch watermark_ms input_rows rows_per_second epoch_ms bad_rows stages busy_seconds parts_ms tables_away epoch_at "
-    "left_out_before"
+    "left_out_before waits_for"
 )
 MANIFEST = (
     "name job_id job_name lineage epoch created watermark_ms plan partitions provider offsets stages versions files imported "
@@ -166,7 +166,8 @@ MANIFEST = (
     ("schema", "names"),
     [
         ("JobStatus", JOB),
-        ("JobSource", "artifact entry args dependencies"),
+        ("JobSource", "artifact entry args dependencies origin"),
+        ("PathOrigin", "folder home"),
         ("Progress", PROGRESS),
         ("TableAway", "stage since read_at why"),
         ("SnapshotRecord", "name job_id job_name created bytes path epoch details"),
@@ -186,7 +187,7 @@ MANIFEST = (
         ("ServerSettings", "keep"),
         ("KeepSetting", "name value usual meaning"),
         ("MemberInfo", "address uuid name version cores state joined seen jobs"),
-        ("CheckModel", "plan report text"),
+        ("CheckModel", "plan report text warnings"),
         ("UpdatedModel", "version snapshot gap_seconds report text"),
         ("ReportModel", " ".join(REPORT)),
         ("StageVerdict", " ".join(REPORT["lines"][0])),

@@ -306,6 +306,38 @@ def reading(folder):
     return Plan((PlanStage("in", StageKind.SOURCE, "source", (), "files", folder=folder),)).to_dict()
 
 
+def placed(kind, place):
+    stage = PlanStage("it", StageKind[kind], kind.lower(), (), "csv_tail" if kind == "SOURCE" else "sink files", place=place)
+    return Plan((stage,)).to_dict()
+
+
+@pytest.mark.parametrize(
+    ("kind", "detail"),
+    [
+        (
+            "SOURCE",
+            "source, goes on from the saved offset, in the folder /home/ann/in and no longer in the folder /srv/in: what it has "
+            "not read there it reads from the beginning",
+        ),
+        ("SINK", "sink, writes into the folder /home/ann/in from now on, and no longer into the folder /srv/in"),
+    ],
+)
+def test_a_source_and_a_sink_that_have_another_folder_tell_both(kind, detail):
+    report = compare(placed(kind, "the folder /srv/in"), placed(kind, "the folder /home/ann/in"))
+    assert [(line.verdict, line.detail) for line in report.lines] == [(Verdict.RESTORED, detail)]
+    assert not report.refused
+    assert report.way is Way.RESUME
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("the folder /srv/in", "the folder /srv/in"), (None, "the folder /srv/in"), ("the folder /srv/in", None)],
+)
+def test_the_same_folder_and_one_that_an_older_plan_does_not_tell_are_no_news(before, after):
+    assert not any("no longer" in line.detail for line in compare(placed("SOURCE", before), placed("SOURCE", after)).lines)
+    assert compare(placed("SINK", before), placed("SINK", after)).lines == ()
+
+
 @pytest.mark.parametrize(
     ("before", "after", "refused"),
     [

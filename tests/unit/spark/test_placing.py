@@ -4,10 +4,10 @@ import pytest
 
 import pitstop as ps
 from pitstop.errors import PipelineError
-from pitstop.model.origin import ELSEWHERE, Origin
+from pitstop.model.origin import ELSEWHERE, PathOrigin
 from pitstop.spark.lowering.placing import placed
 
-ANN = Origin("/work/ann", "/home/ann")
+ANN = PathOrigin("/work/ann", "/home/ann")
 
 
 def job(source, sink, letters=None):

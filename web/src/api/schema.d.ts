@@ -1262,9 +1262,14 @@ export interface components {
             report: components["schemas"]["ReportModel"] | null;
             /**
              * Text
-             * @description The report as a person reads it, a line a stage
+             * @description The report as a person reads it, a line a stage, and the warnings
              */
             text: string;
+            /**
+             * Warnings
+             * @description A sentence for each thing that is amiss now, such as a folder that is not there, and hinders nothing
+             */
+            warnings: string[];
         };
         /**
          * ClusterInfo
@@ -1936,6 +1941,8 @@ export interface components {
              * @description ``module:function``; None if the artifact holds exactly one job.
              */
             entry: string | null;
+            /** @description The base of its relative paths and ~; null if an older release has taken it: the server's own folder and home. */
+            origin: components["schemas"]["PathOrigin"] | null;
         };
         /**
          * JobState
@@ -2512,6 +2519,22 @@ export interface components {
          */
         Origin: "asked" | "code" | "default";
         /**
+         * PathOrigin
+         * @description The place from which a version was submitted, as far as it lies on the server's machine.
+         */
+        PathOrigin: {
+            /**
+             * Folder
+             * @description The folder that relative paths count from; null: they are refused.
+             */
+            folder: string | null;
+            /**
+             * Home
+             * @description The folder that ~ stands for; null: it is refused.
+             */
+            home: string | null;
+        };
+        /**
          * Placement
          * @description The members of ours that a run was planned for.
          */
@@ -2657,6 +2680,13 @@ export interface components {
              * @default []
              */
             tables_away: components["schemas"]["TableAway"][];
+            /**
+             * Waits For
+             * @description Source -> the folder that it waits for, which does not exist yet; one goes from here once its folder is there.
+             */
+            waits_for: {
+                [key: string]: string;
+            };
             /**
              * Watermark Ms
              * @description Event time up to which windows are closed, in milliseconds since the epoch.
@@ -3443,7 +3473,10 @@ export interface operations {
     check_job: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Made by the command line and the Python client: their working folder and home, with a proof that they are on this machine. Relative paths and ~ count from there; without it they are refused. */
+                "pitstop-folders"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -3849,7 +3882,10 @@ export interface operations {
     submit_job: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Made by the command line and the Python client: their working folder and home, with a proof that they are on this machine. Relative paths and ~ count from there; without it they are refused. */
+                "pitstop-folders"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -4790,7 +4826,10 @@ export interface operations {
     update_job: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Made by the command line and the Python client: their working folder and home, with a proof that they are on this machine. Relative paths and ~ count from there; without it they are refused. */
+                "pitstop-folders"?: string;
+            };
             path: {
                 /** @description Name or id of a job */
                 job: string;
@@ -6165,7 +6204,10 @@ export interface operations {
     execute_sql: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Made by the command line and the Python client: their working folder and home, with a proof that they are on this machine. Relative paths and ~ count from there; without it they are refused. */
+                "pitstop-folders"?: string;
+            };
             path?: never;
             cookie?: never;
         };

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from pitstop.errors import PipelineError
-from pitstop.model.origin import Origin, of_nobody_here
+from pitstop.model.origin import PathOrigin, of_nobody_here
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.specs import SinkSpec, SourceSpec, Spec
 from pitstop.pipeline.stages import Pipeline
@@ -14,7 +14,7 @@ from pitstop.spark.sinks import sink_kind
 from pitstop.spark.sources import source_kind
 
 
-def placed(pipeline: Pipeline, origin: Origin | None) -> Pipeline:
+def placed(pipeline: Pipeline, origin: PathOrigin | None) -> Pipeline:
     """Return the pipeline with whole paths. PipelineError names the source or sink whose path counts from what is not known.
 
     ``origin`` None: an older release has taken the version, so its paths stay as they are, and count from this process's folder.
@@ -25,7 +25,7 @@ def placed(pipeline: Pipeline, origin: Origin | None) -> Pipeline:
     return pipeline.with_specs(specs)
 
 
-def _placed(node: Node, origin: Origin) -> Spec:
+def _placed(node: Node, origin: PathOrigin) -> Spec:
     spec, whole = node.spec, _whole(node, origin)
     if isinstance(spec, SourceSpec):
         return replace(spec, source=source_kind(node).placed(spec.source, whole))
@@ -33,13 +33,13 @@ def _placed(node: Node, origin: Origin) -> Spec:
     return replace(spec, sink=sink_kind(node).placed(spec.sink, whole))
 
 
-def _whole(node: Node, origin: Origin) -> Callable[[str], str]:
+def _whole(node: Node, origin: PathOrigin) -> Callable[[str], str]:
     what, does = ("Source", "reads") if isinstance(node.spec, SourceSpec) else ("Sink", "writes")
 
     def whole(path: str) -> str:
-        found = origin.whole(path)
-        if found is None:
+        text = origin.whole(path)
+        if text is None:
             raise PipelineError(f"{what} '{node.name}' ({node.location}) {does} '{path}', {of_nobody_here(path)}")
-        return found
+        return text
 
     return whole

@@ -168,8 +168,8 @@ def waits_of(folder: Path) -> dict[str, str]:
     waits: dict[str, str] = {}
     for path in sorted(folder.glob(f"*{_WAITS}")):
         with contextlib.suppress(OSError, ValueError):
-            told = json.loads(path.read_text())
-            waits[str(told["stage"])] = str(told["folder"])
+            fact = json.loads(path.read_text())
+            waits[str(fact["stage"])] = str(fact["folder"])
     return waits
 
 

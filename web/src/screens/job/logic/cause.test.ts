@@ -13,7 +13,7 @@ const job = (facts: Partial<Job>): Job =>
     interruption: null,
     update_failure: null,
     has_state: false,
-    progress: { busy_seconds: 0, tables_away: [] as unknown[] },
+    progress: { busy_seconds: 0, tables_away: [] as unknown[], waits_for: {} },
     ...facts,
   }) as Job;
 
@@ -51,7 +51,7 @@ test("of a long cause the first three lines are shown, and all of it in the deta
 test("each table that cannot be read is told with what stands in for it, while the job runs", () => {
   const away = { since: "2026-11-23T11:00:00Z", read_at: "2026-11-23T10:00:00Z", why: "It is gone." };
   const tables = ["cars", "drivers"].map((stage) => ({ ...away, stage }));
-  const progress = { busy_seconds: 0, tables_away: tables } as unknown as Job["progress"];
+  const progress = { busy_seconds: 0, tables_away: tables, waits_for: {} } as unknown as Job["progress"];
   const found = causesOf(job({ progress }));
   expect(found.map((cause) => [cause.grave, cause.title])).toEqual([
     [true, "The table of 'cars' cannot be read"],
@@ -59,6 +59,24 @@ test("each table that cannot be read is told with what stands in for it, while t
   ]);
   const told = `So it is since ${exact(away.since)}: rows are joined with what was read at ${exact(away.read_at)}.`;
   expect(found[0]?.text).toBe(`It is gone.\n${told}`);
+  expect(causesOf(job({ progress, status: "SUSPENDED" }))).toEqual([]);
+});
+
+test("each source that waits for a folder is told while the job runs", () => {
+  const waits_for = { in: "/srv/in", more: "/srv/more" };
+  const progress = { busy_seconds: 0, tables_away: [], waits_for } as unknown as Job["progress"];
+  expect(causesOf(job({ progress })).map((cause) => [cause.grave, cause.title, cause.text])).toEqual([
+    [
+      false,
+      "Source 'in' waits for its folder",
+      "Folder /srv/in does not exist yet. Its rows are read once it is there.",
+    ],
+    [
+      false,
+      "Source 'more' waits for its folder",
+      "Folder /srv/more does not exist yet. Its rows are read once it is there.",
+    ],
+  ]);
   expect(causesOf(job({ progress, status: "SUSPENDED" }))).toEqual([]);
 });
 

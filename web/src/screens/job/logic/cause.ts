@@ -52,6 +52,10 @@ export function causesOf(job: Job): Cause[] {
         ...cut(`${away.why}\n${now}`, null),
       });
     }
+    for (const [source, folder] of Object.entries(job.progress.waits_for)) {
+      const text = `Folder ${folder} does not exist yet. Its rows are read once it is there.`;
+      found.push({ grave: false, title: `Source '${source}' waits for its folder`, text, details: null });
+    }
   }
   if (job.status === "RUNNING" && job.progress.busy_seconds >= LONG_SECONDS) {
     const text = `The epoch that is under way has taken ${job.progress.busy_seconds} s so far.`;

@@ -53,6 +53,7 @@ function Stage({ job, graph, node, history, facts }: Props & { node: JobGraph["n
   const names = (list: string[]) => (list.length ? list.join(", ") : "none");
   const reads = graph.edges.filter((edge) => edge.target === node.name).map((edge) => edge.source);
   const readers = graph.edges.filter((edge) => edge.source === node.name).map((edge) => edge.target);
+  const awaited = job.status === "RUNNING" ? job.progress.waits_for[node.name] : undefined;
   const offset = typeof figures.offset === "string" ? figures.offset : null;
   return (
     <Stack>
@@ -75,6 +76,11 @@ function Stage({ job, graph, node, history, facts }: Props & { node: JobGraph["n
       <Text size="sm" className="breaks">
         {whatItDoes(node)}, defined at <Code>{node.location}</Code>. Reads {names(reads)}; read by {names(readers)}.
       </Text>
+      {awaited !== undefined && (
+        <Text size="sm" className="breaks">
+          It waits for the folder <Code>{awaited}</Code>, which does not exist yet.
+        </Text>
+      )}
       <dl className={classes.figures}>
         <Figure term="Rows in">{count(number(figures.rows_in))}</Figure>
         <Figure term="Rows out">{count(number(figures.rows_out))}</Figure>
