@@ -146,10 +146,10 @@ class Progress:
     """Tables of hash joins that cannot be read; one goes from here once it has been read again."""
     epoch_at: Moment | None = None
     """The time at which the last epoch was committed; null before the first."""
-    waits_for: dict[str, str] = field(default_factory=dict)
-    """Source -> the folder that it waits for, which does not exist yet; one goes from here once its folder is there."""
     left_out_before: dict[LeftOut, int] = field(default_factory=dict)
     """The rows that went no further of stages that updates have dropped, by reason."""
+    waits_for: dict[str, str] = field(default_factory=dict)
+    """Source -> the folder that it waits for, which does not exist yet; one goes from here once its folder is there."""
 
     @property
     def late_rows(self) -> int:
