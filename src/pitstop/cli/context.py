@@ -40,6 +40,8 @@ class Call:
     token_file: Path | None = None
     verbose: bool = False
     output: Output = Output.TABLE
+    submitted: str | None = None
+    """The id of the job that this call has submitted: the same command once more would submit another."""
     _service: Service | None = field(default=None, repr=False)
 
     def override(self, url: str | None, token_file: Path | None, verbosity: bool, output: Output | None) -> None:
@@ -117,13 +119,18 @@ def given_token(file: Path | None, variable: str) -> str | None:
         raise UsageError(f"The token file {file} cannot be read: {error.strerror}.") from None
 
 
-def fail(error: BaseException, verbose: bool) -> int:
-    """Tell on standard error what went wrong; returns the exit code. The stack trace only with -v."""
+def fail(error: BaseException, verbose: bool, submitted: str | None = None) -> int:
+    """Tell on standard error what went wrong; returns the exit code. The stack trace only with -v.
+
+    ``submitted`` is the job that the call has submitted, whose log has it.
+    """
     message = error.message if isinstance(error, PitstopError) else f"{type(error).__name__}: {error}"
     print(f"ERROR: {message}\n", file=sys.stderr)
     if verbose:
         trace = error.details.get("trace") if isinstance(error, PitstopError) else None
         print(trace or "".join(traceback.format_exception(error)), file=sys.stderr)
+    elif submitted is not None:
+        print(f"To see the full stack trace: pitstop logs {submitted}", file=sys.stderr)
     else:
         print("To see the full stack trace, re-run with the -v/--verbosity option", file=sys.stderr)
     return EXIT_ERROR

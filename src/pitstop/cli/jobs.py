@@ -13,6 +13,7 @@ from pitstop.cli.register import ALLOW_DROP, register
 from pitstop.cli.render import describe, job_facts
 from pitstop.errors import ConflictError, UsageError
 from pitstop.kit.counts import counted
+from pitstop.kit.ids import check_name
 from pitstop.model.config import OPTIONS, renamed_stages, stages_to_drop
 from pitstop.model.job import JobState
 from pitstop.model.operation import StateAtStart
@@ -89,6 +90,8 @@ def submit(
 ) -> None:
     """Submit a job and wait until it runs. Options stand before ARTIFACT: what follows it belongs to the job."""
     options = job_options(option or []) | renamed_option(renamed) | drop_option(allow_drop) | shared_option(shared)
+    if name is not None:
+        check_name("job", name)
     request = SubmitRequest(artifact, None, entry, tuple(arguments or ()), name, snapshot, options)
     call.say(f"Submitting artifact '{artifact}' with arguments [{', '.join(request.args)}]")
     if name is not None:
@@ -96,6 +99,7 @@ def submit(
     if snapshot is not None:
         call.say(f"Will restore the job from the snapshot with name '{snapshot}'")
     job = call.service().submit(request)
+    call.submitted = job.id
     _finish(call, job, lambda now: f"Job {describe(now)} is {now.display_status}.")
 
 
@@ -192,7 +196,7 @@ def configure(
 ) -> None:
     """Change options of a suspended job: its next run has them. What saved state depends on, only an update may change."""
     found = _in_state(call, job, JobState.SUSPENDED, "suspended")
-    call.service().configure(found.id, job_options(options))
+    call.service().configure(found.id, job_options(options, "configure takes KEY=VALUE"))
     _done(call, found, "configured")
 
 
@@ -309,13 +313,16 @@ def shared_option(shared: bool) -> dict[str, Any]:
     return {"allow_shared": True} if shared else {}
 
 
-def job_options(pairs: list[str]) -> dict[str, Any]:
-    """``key=value`` pairs; ``spark.x.y=z`` is a Spark setting, and ``spark={...}`` several of them as JSON."""
+def job_options(pairs: list[str], form: str = "-O takes key=value") -> dict[str, Any]:
+    """``key=value`` pairs; ``spark.x.y=z`` is a Spark setting, and ``spark={...}`` several of them as JSON.
+
+    ``form`` says, in the error about another form, who takes them.
+    """
     options: dict[str, Any] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key:
-            raise UsageError(f"-O takes key=value, not '{pair}'.")
+            raise UsageError(f"{form}, not '{pair}'.")
         target = options.setdefault("spark", {}) if key.startswith("spark.") else options
         if key in target:
             raise UsageError(f"Option '{key}' specified more than once")

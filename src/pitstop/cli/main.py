@@ -14,7 +14,7 @@ import typer
 
 from pitstop.cli import artifacts, backups, cluster, jobs, maps, operating, page, pgwire, show, snapshots, sql, states
 from pitstop.cli.context import EXIT_INTERRUPTED, Call, fail, given_token
-from pitstop.cli.register import OutputFormat, TokenFile, Url, Verbosity, register, silence
+from pitstop.cli.register import Group, OutputFormat, TokenFile, Url, Verbosity, register, silence
 from pitstop.cli.terminal import plain_output
 from pitstop.errors import UsageError
 from pitstop.kit.urls import holds_password
@@ -24,6 +24,7 @@ from pitstop.model.retention import KEPT, Retention
 
 app = typer.Typer(
     name="pitstop",
+    cls=Group,
     invoke_without_command=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -299,7 +300,7 @@ def _run(call: Call) -> int | str | None:
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except Exception as error:
-        return fail(error, call.verbose)
+        return fail(error, call.verbose, call.submitted)
     return 0
 
 

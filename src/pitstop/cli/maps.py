@@ -13,7 +13,7 @@ import typer
 from pitstop.cli.context import Call
 from pitstop.cli.register import register
 from pitstop.cli.terminal import in_one_line
-from pitstop.errors import NotFoundError
+from pitstop.errors import NotFoundError, UsageError
 from pitstop.kit.clock import iso
 from pitstop.kit.counts import counted
 from pitstop.kit.wire import json_text
@@ -22,6 +22,7 @@ from pitstop.maps.model import Entry, JournalEvent
 from pitstop.service.api import Service
 
 PAGE = 1000
+_BEGINS_JSON = ("{", "[", '"')
 
 app = typer.Typer(help="Read and write maps.", no_args_is_help=True)
 Name = Annotated[str, typer.Argument(metavar="MAP", help="Name of the map")]
@@ -53,7 +54,11 @@ def put(
     """Put one entry."""
     try:
         parsed: Any = json.loads(value, parse_constant=_no_constant)
-    except ValueError:
+    except ValueError as error:
+        if value.lstrip().startswith(_BEGINS_JSON):
+            raise UsageError(
+                f"The value begins like JSON and is none ({error}): mend it, or put a text into double quotes, as in '\"{{a\"'."
+            ) from None
         parsed = value
     call.service().map_put(name, {key: json_text(parsed)}, expect_version)
     call.say(f"Put '{key}' into map '{name}'.")
@@ -92,7 +97,9 @@ def entries(
     """Print entries, by key: the key, a tab, the value as JSON; with -o json its version, too."""
     service, page = call.service(), min(PAGE, limit or PAGE)
     wanted = _entries(service, name, prefix, page) if where is None else _searched(service, name, where, prefix, page)
-    found = islice(wanted, limit)
+    found = list(islice(wanted, limit))
+    if not found:
+        _check_there(service, name)
     if call.structured:
         call.show([{"key": entry.key, "value": json.loads(entry.value), "version": entry.version} for entry in found])
         return
@@ -103,6 +110,8 @@ def entries(
 def size(call: Call, name: Name) -> None:
     """Print how many entries a map has."""
     count = call.service().map_size(name)
+    if not count:
+        _check_there(call.service(), name)
     if call.structured:
         call.show({"size": count})
     else:
@@ -116,7 +125,9 @@ def journal(
     limit: AtMost = None,
 ) -> None:
     """Print the events of a map's journal, oldest first."""
-    found = islice(_events(call, name, after, min(PAGE, limit or PAGE)), limit)
+    found = list(islice(_events(call, name, after, min(PAGE, limit or PAGE)), limit))
+    if not found:
+        _check_there(call.service(), name)
     if call.structured:
         call.show([_event_facts(event) for event in found])
         return
@@ -143,6 +154,13 @@ for _command in (get, entries, size, delete, journal, configure):
     register(app, _command)
 # A value may be a negative number.
 register(app, put, ignore_unknown_options=True)
+
+
+def _check_there(service: Service, name: str) -> None:
+    """Raise NotFoundError unless there is a map of that name."""
+    names = [facts.name for facts in service.maps()]
+    if name not in names:
+        raise NotFoundError(f"There is no map '{name}'. There are: {', '.join(sorted(names)) or 'none'}.")
 
 
 def _entries(service: Service, name: str, prefix: str, page: int) -> Iterator[Entry]:

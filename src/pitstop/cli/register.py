@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
 import typer
-from typer.core import TyperCommand, TyperOption
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from pitstop.cli.context import Call, Output
 
@@ -62,7 +63,26 @@ class _Command(TyperCommand):
         if any(ALLOW_DROP in option.opts for option in own):
             taking = {name for option in own if not option.is_flag for name in option.opts} - {ALLOW_DROP}
             args = with_value(args, taking, ctx.allow_interspersed_args)
-        return super().parse_args(ctx, args)
+        with plain_words():
+            return super().parse_args(ctx, args)
+
+
+class Group(TyperGroup):
+    """The command that has the others."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        with plain_words():
+            return super().parse_args(ctx, args)
+
+
+@contextlib.contextmanager
+def plain_words() -> Iterator[None]:
+    """Leave out the word that the library for values puts before what is wrong with one."""
+    try:
+        yield
+    except typer.BadParameter as error:
+        error.message = error.message.removeprefix("Value error, ")
+        raise
 
 
 def with_value(args: list[str], taking: set[str], interspersed: bool) -> list[str]:

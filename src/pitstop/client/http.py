@@ -8,6 +8,7 @@ import getpass
 import json
 import os
 import socket
+import ssl
 import time
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -395,6 +396,10 @@ class HttpService:
             raise UnreachableError(self._why_not(error)) from error
 
     def _why_not(self, error: Exception) -> str:
+        if self.url.startswith("https:") and _speaks_no_tls(error):
+            return (
+                f"The server at {self.url} speaks no TLS: give its address as {self.url.replace('https:', 'http:', 1)} (--url)."
+            )
         if isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.UnsupportedProtocol | httpx2.InvalidURL):
             return f"No Pitstop server answers at {self.url}: start one with 'pitstop serve' or give its address with --url."
         return f"The server at {self.url} broke off: {str(error) or type(error).__name__}. See its log, and try again."
@@ -479,3 +484,12 @@ def _stage(snapshot: str, stage: str) -> str:
 
 def _map(name: str) -> str:
     return f"/maps/{quote(check_name('map', name), safe='')}"
+
+
+def _speaks_no_tls(error: BaseException | None) -> bool:
+    """Return True if what answered an attempt at TLS was no TLS."""
+    while error is not None:
+        if isinstance(error, ssl.SSLError) or "SSL: WRONG_VERSION_NUMBER" in str(error) or "record layer failure" in str(error):
+            return not isinstance(error, ssl.SSLCertVerificationError)
+        error = error.__cause__ or error.__context__
+    return False

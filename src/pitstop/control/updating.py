@@ -85,7 +85,7 @@ def stopped(job: Job, fact: Stopped, now: float) -> Decision:
     if fact.snapshot is None:
         error = fact.error.error() if fact.error else SnapshotError("The runner stopped without taking the snapshot.")
         return _old_goes_on(job, error, now)
-    starting = Starting(job.saved, stopped_at=fact.committed_at or now, standby=phase.standby)
+    starting = Starting(job.saved, stopped_at=fact.stopped_at or fact.committed_at or now, standby=phase.standby)
     new = dataclasses.replace(waiting(job), version=phase.target, update=dataclasses.replace(update, phase=starting))
     return Decision(new, (RegisterSnapshot(fact.snapshot), FailExports()))
 

@@ -35,7 +35,10 @@ def usual_mode(mode: int) -> int:
 
 def private_folder(path: Path) -> Path:
     """Make a folder that is the owner's alone, or close an open one to others; UsageError if it is somebody else's."""
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"The folder {path} cannot be made ({error.strerror}): give one of your own.") from error
     status = path.stat()
     if status.st_uid != os.geteuid():
         raise UsageError(f"The folder {path} belongs to another user: give one of your own.")

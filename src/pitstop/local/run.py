@@ -23,6 +23,7 @@ from pitstop.model.typed_options import RunOptions
 from pitstop.pipeline.stages import Pipeline
 from pitstop.snapshots.export import export_checkpoint
 from pitstop.spark.base.environment import Environment, SourceSettings
+from pitstop.spark.base.failures import explain_run
 from pitstop.spark.base.session import build_session
 from pitstop.spark.lowering.compiled_job import compile_job
 from pitstop.spark.lowering.placing import placed
@@ -136,13 +137,19 @@ def run(
         config = replace(config, state_store=StateStore.ROCKSDB)  # nothing in this process could move it to disk later
     # The process may go to another folder while the job runs.
     pipeline = placed(pipeline, origin_here())
-    job = compile_job(session, pipeline, config, environment.sources)
-    snapshot = data.snapshot(initial_snapshot) if initial_snapshot is not None else None
-    point = start_point(job, environment, data, None, lambda: snapshot)
-    if job.bounded:
-        run_bounded(session, pipeline, replace(environment.by_options(config), lineage=point.lineage))
-        return LocalJob(None, data, maps)
-    return LocalJob(Run.start(job, environment, point, Progress(), threading.Event().set), data, maps)
+    try:
+        job = compile_job(session, pipeline, config, environment.sources)
+        snapshot = data.snapshot(initial_snapshot) if initial_snapshot is not None else None
+        point = start_point(job, environment, data, None, lambda: snapshot)
+        if job.bounded:
+            run_bounded(session, pipeline, replace(environment.by_options(config), lineage=point.lineage))
+            return LocalJob(None, data, maps)
+        return LocalJob(Run.start(job, environment, point, Progress(), threading.Event().set), data, maps)
+    except Exception as error:
+        in_words = explain_run(error)
+        if in_words is error:
+            raise
+        raise in_words from error
 
 
 def _refuse_what_only_a_server_does(config: JobConfig) -> None:

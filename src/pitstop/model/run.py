@@ -121,6 +121,8 @@ class Stopped:
     """What it was told to save on its way out."""
     error: Problem | None = None
     """Why it could not save that."""
+    stopped_at: float | None = None
+    """The time at which it ceased to work, in seconds since the epoch: as it was told to, or with its last epoch if that ended later."""
 
 
 @dataclass(frozen=True)

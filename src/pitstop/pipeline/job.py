@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
+import traceback
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Generic, ParamSpec, Unpack, overload
 
-from pitstop.errors import PipelineError, UsageError
+from pitstop.errors import PipelineError, PitstopError, UsageError
 from pitstop.model.config import JobConfig
 from pitstop.model.typed_options import CodeOptions
 from pitstop.pipeline.migration import Migration
 from pitstop.pipeline.stages import Pipeline
 
 P = ParamSpec("P")
+_OURS = Path(__file__).parents[1]
+"""The folder of Pitstop's own code."""
 
 
 class JobDefinition(Generic[P]):
@@ -49,7 +54,7 @@ class JobDefinition(Generic[P]):
             raise UsageError(
                 f"Wrong arguments for '{self.__name__}': it takes ({wanted}), got {len(args)}: {list(args)} ({error})."
             ) from None
-        pipeline: Any = build(*args)
+        pipeline: Any = self._called(build, args)
         if not isinstance(pipeline, Pipeline):
             raise PipelineError(
                 f"'{self.__name__}' returned {type(pipeline).__name__}: a job's function returns its ps.Pipeline."
@@ -59,12 +64,40 @@ class JobDefinition(Generic[P]):
         pipeline.check()
         return pipeline
 
+    def _called(self, build: Callable[..., Pipeline], args: Sequence[str]) -> Any:
+        try:
+            return build(*args)
+        except PitstopError:
+            raise
+        except SystemExit as error:
+            code = "" if error.code is None else repr(error.code)
+            raise PipelineError(
+                f"'{self.__name__}' called sys.exit({code}){_line_of(error)}: a job's function returns its ps.Pipeline."
+            ) from error
+        except Exception as error:
+            raise PipelineError(
+                f"'{self.__name__}' failed: {type(error).__name__}: {error}{_line_of(error)}.{_meant(error)}"
+            ) from error
+
     def _migrations(self, pipeline: Pipeline) -> list[Migration]:
         """Return the migrations in the job's module; if that defines several jobs, only those for stages of this pipeline."""
         module = list(getattr(self.function, "__globals__", {}).values())
         alone = sum(isinstance(value, JobDefinition) for value in module) < 2
         names = {node.name for node in pipeline.nodes}
         return [value for value in module if isinstance(value, Migration) and (alone or value.stage in names)]
+
+
+def _line_of(error: BaseException) -> str:
+    """Return the line of the user's code in which an error was raised, as the end of a clause."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _OURS not in Path(frame.filename).parents]
+    return f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+
+
+def _meant(error: Exception) -> str:
+    if not isinstance(error, AttributeError) or error.name is None:
+        return ""
+    near = difflib.get_close_matches(error.name, [name for name in dir(error.obj) if not name.startswith("_")], 1)
+    return f" Did you mean '{near[0]}'?" if near else ""
 
 
 @overload

@@ -91,7 +91,7 @@ class UpdatedModel(BaseModel):
     version: int = Field(description="Number of the version that runs now")
     snapshot: str = Field(description="The snapshot that was taken of the version before")
     gap_seconds: float | None = Field(
-        description="From the last epoch of the old version to the first of the new one; null if the job stays suspended"
+        description="From when the old version ceased to work until the new one is up; null if the job stays suspended"
     )
     report: ReportModel = Field(description="What became of each stage's state")
     text: str = Field(description="The report as a person reads it, a line a stage")

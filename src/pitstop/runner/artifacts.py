@@ -169,6 +169,10 @@ def _run(load: Any, artifact: Path) -> ModuleType:
         raise ArtifactError(f"{missing} {_WHERE_TO_ADD[artifact.suffix]}") from error
     except SyntaxError as error:
         raise ArtifactError(f"{artifact.name} is not valid Python: {error.msg} (line {error.lineno}).") from error
+    except SystemExit as error:
+        line = traceback.extract_tb(error.__traceback__)[-1].lineno
+        code = "" if error.code is None else repr(error.code)
+        raise ArtifactError(f"{artifact.name} called sys.exit({code}) while it was loaded (line {line}).") from error
     except Exception as error:
         line = traceback.extract_tb(error.__traceback__)[-1].lineno
         raise ArtifactError(

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from pitstop.errors import EngineError, PitstopError
+from pitstop.errors import PitstopError
 from pitstop.kit.jsonable import from_json
 from pitstop.model.selecting import BEGIN_ANEW, Select
 from pitstop.runner.session import session
@@ -88,6 +88,7 @@ def _carry_out(
         if rows and asking.wait_for_room():
             say({"id": select.id, "rows": rows})
 
+    from pitstop.spark.base.failures import explain_task
     from pitstop.spark.selecting.select import LostSparkError
 
     try:
@@ -99,7 +100,7 @@ def _carry_out(
     except PitstopError as error:
         say({"id": select.id, "error": error.to_dict()})
     except Exception as error:
-        say({"id": select.id, "error": EngineError(f"{type(error).__name__}: {error}").to_dict()})
+        say({"id": select.id, "error": explain_task(error).to_dict()})
     finally:
         open_ones.pop(select.id, None)
     if selecting.leaves_tasks():

@@ -284,6 +284,7 @@ class Runner:
 
     def _stop(self, started: Started, order: StopRun) -> None:
         self._log("INFO", LOGGER, "stopping at the next epoch boundary")
+        told_at = time.time()
         self._settle_exports()
         with self._answers.awaited(self._config, STOP_SECONDS):
             epoch = started.stop(STOP_SECONDS)
@@ -296,7 +297,8 @@ class Runner:
                     snapshot = self._take_snapshot(started, order.snapshot, at_rest=True)
             except (PitstopError, OSError) as error:
                 problem = _problem(error)
-        self._end(0, Stopped(started.committed_at(epoch), snapshot, problem))
+        committed_at = started.committed_at(epoch)
+        self._end(0, Stopped(committed_at, snapshot, problem, max(told_at, committed_at or 0.0)))
         self._log("INFO", LOGGER, f"stopped after epoch {epoch}")
 
     def _settle_exports(self) -> None:
@@ -320,12 +322,13 @@ class Runner:
 
     def _tell(self) -> None:
         """Write into the store what it does not hold yet; StoreError if it is away."""
-        while self._untold:
-            self._link.observe(Observation(self.job_id, self.token, self._untold[0]))
-            self._untold.popleft()
+        # Progress first: a run that follows counts on from it, and begins as soon as this one says that it has stopped.
         if self._progress != self._reported:
             self._link.report(self._progress)
             self._reported = self._progress
+        while self._untold:
+            self._link.observe(Observation(self.job_id, self.token, self._untold[0]))
+            self._untold.popleft()
 
     def _take_snapshot(self, started: Started, name: str, at_rest: bool = False) -> SnapshotRecord:
         record = started.export(name, at_rest)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pitstop.errors import EngineError, PitstopError, UsageError
+from pitstop.errors import PitstopError, UsageError
 from pitstop.kit.jsonable import from_json, to_json
 from pitstop.model.data_folder import DataFolder, WorkerFolder
 from pitstop.model.task import TASKS, Compile, ExportState, ImportState, QueryState, Task
@@ -80,7 +80,9 @@ def answer(work: Callable[[Any], object], task: Task) -> dict[str, Any]:
     except PitstopError as error:
         return {"error": error.to_dict()}
     except Exception as error:
-        return {"error": EngineError(f"{type(error).__name__}: {error}").to_dict()}
+        from pitstop.spark.base.failures import explain_task
+
+        return {"error": explain_task(error).to_dict()}
 
 
 def read_task(kind: str, request: Any) -> Task:

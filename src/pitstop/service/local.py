@@ -122,7 +122,9 @@ class LocalService(Reads, MapVerbs, LogLevels):
     # verbs
 
     def submit(self, request: SubmitRequest) -> JobStatus:
-        name = check_name("job", request.name or usual_name(request.artifact_name, request.artifact_bytes))
+        name = check_name(
+            "job", usual_name(request.artifact_name, request.artifact_bytes) if request.name is None else request.name
+        )
         identity = check_job_id(request.id) if request.id is not None else self._new_id()
         earlier = self._registry.get_job(identity)
         if earlier is not None:

@@ -9,6 +9,7 @@ from pitstop.model.job import JobState
 from tests.doors.doors import brought_to, running
 
 HINT = "\n\nTo see the full stack trace, re-run with the -v/--verbosity option\n"
+NAMES = "use letters, digits, '_', '.', '-' and blanks, starting with a letter or digit, 200 characters at most."
 JOB = "0401-9f77-b9c0-0001"
 
 
@@ -71,6 +72,11 @@ def test_what_the_server_forbids_is_told_in_its_words(cli, state, arguments, sta
         (("check", "ARTIFACT", "-j", "nosuch"), "No job with name or id 'nosuch' was found"),
         (("check", "ARTIFACT", "-s", "nosuch"), "Didn't find a snapshot named 'nosuch'"),
         (("map", "get", "m", "k"), "Map 'm' has no entry 'k'."),
+        (("map", "entries", "nomap"), "There is no map 'nomap'. There are: none."),
+        (("map", "entries", "nomap", "--where", "speed > 3"), "There is no map 'nomap'. There are: none."),
+        (("map", "size", "nomap"), "There is no map 'nomap'. There are: none."),
+        (("map", "journal", "nomap"), "There is no map 'nomap'. There are: none."),
+        (("submit", "-n", "", "ARTIFACT"), f"'' cannot name a job: {NAMES}"),
         (("map", "delete", "m", "k"), "Map 'm' has no entry 'k'."),
         (("serve", "--token-file", "/no/such"), "The token file /no/such cannot be read: No such file or directory."),
         (("list-jobs", "--token-file", "/no/such"), "The token file /no/such cannot be read: No such file or directory."),
@@ -82,6 +88,60 @@ def test_what_cannot_be_done_is_one_sentence(cli, state, tmp_path, arguments, se
     path.touch()
     code, _, err = cli(*(str(path) if word == "ARTIFACT" else word for word in arguments))
     assert (code, err) == (1, f"ERROR: {sentence}{HINT}")
+
+
+@pytest.mark.parametrize("condition", ["speed >> 3", "speed => 3", "speed <> 3", "speed = = 3"])
+def test_a_condition_with_two_signs_is_refused(cli, condition):
+    assert cli("map", "put", "m", "k", '{"speed": 4}')[0] == 0
+    code, out, err = cli("map", "entries", "m", "--where", condition)
+    assert (code, out) == (1, "")
+    assert err.startswith(f"ERROR: The condition {condition!r} cannot be read: write a field, one of =")
+
+
+@pytest.mark.parametrize("value", ['{"a":', "[1, 2", '"a', '{"a": nan}'])
+def test_a_value_that_begins_like_json_and_is_none_is_refused(cli, value):
+    code, out, err = cli("map", "put", "m", "k", value)
+    assert (code, out) == (1, "")
+    assert err.startswith("ERROR: The value begins like JSON and is none (")
+    assert cli("map", "get", "m", "k")[0] == 1, "nothing is put"
+
+
+def test_a_setting_without_a_value_is_refused_in_the_words_of_its_command(cli, state):
+    brought_to(state, JobState.SUSPENDED, "x")
+    assert cli("configure", "x", "nonsense") == (1, "", f"ERROR: configure takes KEY=VALUE, not 'nonsense'.{HINT}")
+
+
+@pytest.mark.parametrize(
+    "arguments", [("history", "x", "--step", "hour"), ("-o", "xml", "list-jobs"), ("list-jobs", "-o", "xml")]
+)
+def test_a_word_that_is_not_among_the_choices_is_told_without_words_of_a_library(bare, arguments):
+    code, out, err = bare(*arguments)
+    assert (code, out) == (2, "")
+    assert " is not one of " in err
+    assert "Value error" not in err
+
+
+def test_a_data_folder_that_cannot_be_made(bare):
+    sentence = "The folder /proc/x cannot be made (No such file or directory): give one of your own."
+    assert bare("serve", "--data", "/proc/x") == (1, "", f"ERROR: {sentence}{HINT}")
+
+
+def test_a_server_without_tls_that_is_called_by_https(cli, url):
+    https = url.replace("http:", "https:")
+    sentence = f"The server at {https} speaks no TLS: give its address as {url} (--url)."
+    assert cli("-t", https, "list-jobs") == (1, "", f"ERROR: {sentence}{HINT}")
+
+
+def test_a_job_that_fails_once_it_is_submitted_is_not_to_be_submitted_again_for_its_trace(cli, tmp_path, monkeypatch):
+    def fails(*arguments):
+        raise RuntimeError("the moon is full")
+
+    monkeypatch.setattr("pitstop.client.watching.job_in", fails)
+    path = tmp_path / "job.py"
+    path.touch()
+    code, _, err = cli("submit", path)
+    assert code == 1
+    assert err == f"ERROR: RuntimeError: the moon is full\n\nTo see the full stack trace: pitstop logs {JOB}\n"
 
 
 def test_a_wrong_regular_expression(cli, state):

@@ -427,3 +427,19 @@ def test_a_suspended_job_is_not_updated_while_what_another_version_wrote_is_bein
     refused = prepared(job, wish())
     assert (refused.job.withdrawal, refused.job.preparation, refused.job.state) == (5, None, S.SUSPENDED)
     assert "is still being withdrawn" in message(refused)
+
+
+@pytest.mark.parametrize(
+    ("stopped", "gap"),
+    [
+        (Stopped(100.0, RECORD, stopped_at=145.0), 5.0),  # its source was idle: the last epoch is old
+        (Stopped(100.0, RECORD, stopped_at=100.0), 50.0),
+        (Stopped(100.0, RECORD), 50.0),  # a run of the release before
+    ],
+)
+def test_the_gap_is_what_the_update_took_however_old_the_last_epoch_is(stopped, gap):
+    job = asked().job
+    job = decide(job, seen(job, stopped), 146.0).job
+    job = compiled(decide(job, Due(), 146.0).job)
+    up = decide(job, seen(job, Running(3, 150.0)), 151.0)
+    assert answers(up)[0].result.gap_seconds == gap

@@ -143,3 +143,35 @@ def test_a_package_without_init_is_found_in_an_archive_without_entries_for_folde
     assert load_entry(path, "bare_org.examples.jobs:bare", importable=importable).__name__ == "bare"
     assert set(zipfile.ZipFile(importable).namelist()) == {"bare_org/", "bare_org/examples/", "bare_org/examples/jobs.py"}
     assert importable_copy(importable, tmp_path) == importable
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        (
+            "rows.writeto(ps.sinks.noop())",
+            "AttributeError: 'Stage' object has no attribute 'writeto' (job.py, line 6). Did you mean 'write_to'?",
+        ),
+        ("ps.sinks.map('m')", "TypeError: map() missing 1 required positional argument: 'key' (job.py, line 6)."),
+        ("open('/no/such')", "FileNotFoundError: [Errno 2] No such file or directory: '/no/such' (job.py, line 6)."),
+    ],
+)
+def test_what_the_code_of_a_job_gets_wrong_is_told_with_its_line(tmp_path, line, sentence):
+    (tmp_path / "job.py").write_text(
+        "import pitstop as ps\n@ps.job\ndef build():\n    p = ps.Pipeline()\n"
+        f"    rows = p.read_from(ps.sources.rate(), name='rows')\n    {line}\n"
+    )
+    with pytest.raises(PipelineError) as told:
+        load_entry(tmp_path / "job.py", None).build([])
+    assert told.value.message == f"'build' failed: {sentence}"
+
+
+def test_code_that_ends_the_process_is_told_so(tmp_path):
+    (tmp_path / "job.py").write_text("import sys\nimport pitstop as ps\n@ps.job\ndef build():\n    sys.exit(3)\n")
+    with pytest.raises(PipelineError) as told:
+        load_entry(tmp_path / "job.py", None).build([])
+    assert told.value.message == "'build' called sys.exit(3) (job.py, line 5): a job's function returns its ps.Pipeline."
+    (tmp_path / "ends.py").write_text("import sys\nsys.exit('no')\n")
+    with pytest.raises(ArtifactError) as told:
+        load_entry(tmp_path / "ends.py", None)
+    assert told.value.message == "ends.py called sys.exit('no') while it was loaded (line 2)."

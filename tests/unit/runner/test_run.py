@@ -514,3 +514,27 @@ def test_a_run_that_waits_for_other_writers_of_the_store_does_not_hang_however_s
         assert not run.runner.give_up_if_overdue()
 
     run.engine.ownership.patiently(waits)
+
+
+def test_a_run_tells_its_last_rows_before_it_says_that_it_has_stopped(run):
+    """A run that follows counts on from them, and begins as soon as the other one has stopped."""
+    run.runner.begin()
+    run.runner.step()
+    told, order = run.link._link, []
+    for name in ("observe", "report"):
+        call = getattr(told, name)
+        setattr(told, name, lambda value, name=name, call=call: order.append((name, value)) or call(value))
+    stop = run.query.stop
+
+    def last_epoch(seconds):
+        run.query.progress = dataclasses.replace(run.query.progress, epoch=5, input_rows=70)
+        return stop(seconds)
+
+    run.query.stop = last_epoch
+    run.registry.add_command("id", 1, StopRun(7))
+    before = time.time()
+    assert run.runner.step() == 0
+    stopped = next(number for number, (_, value) in enumerate(order) if isinstance(getattr(value, "fact", None), Stopped))
+    rows = next(number for number, (_, value) in enumerate(order) if getattr(value, "input_rows", 0) == 70)
+    assert rows < stopped
+    assert before <= order[stopped][1].fact.stopped_at <= time.time()

@@ -17,11 +17,11 @@ Traceback (most recent call last):
 @pytest.mark.parametrize(
     ("error", "told"),
     [
-        ("ValueError: no such word", "The query failed: ValueError: no such word"),
+        ("ValueError: no such word", "An epoch failed in function louder (job.py, line 3): ValueError: no such word"),
         (
             "ModuleNotFoundError: No module named 'shouting'",
-            "The query failed: ModuleNotFoundError: No module named 'shouting'. If a package has it, name that among the "
-            "requirements of the job (docs/dependencies.md).",
+            "An epoch failed in function louder (job.py, line 3): ModuleNotFoundError: No module named 'shouting'. If a package "
+            "has it, name that among the requirements of the job (docs/dependencies.md).",
         ),
     ],
 )

@@ -29,20 +29,25 @@ def unread_file(trace: str, nodes: Iterable[Node] = ()) -> str | None:
     kind, url = failed.groups()
     if kind not in (_GONE, _NO_FOOTER) and not _ENDS_EARLY.search(trace):
         return None
-    path = _plain(url)
-    stages = [f"'{node.name}' ({node.location})" for node in nodes if _reads(node, path)]
-    of = f"stage {' or '.join(stages)}: " if stages else ""
+    path = plain_path(url)
     what = "is not there any more" if kind == _GONE else "is not whole"
+    of = stage_of_file(path, nodes)
     return f"{of}the file {path} {what}: put it back, or write a file beside its folder and move it there once it is whole"
+
+
+def stage_of_file(path: str, nodes: Iterable[Node]) -> str:
+    """Return the stages that read a file, as the beginning of a sentence; empty if none of these does."""
+    stages = [f"'{node.name}' ({node.location})" for node in nodes if _reads(node, path)]
+    return f"stage {' or '.join(stages)}: " if stages else ""
 
 
 def _reads(node: Node, path: str) -> bool:
     if not isinstance(node.spec, SourceSpec):
         return False
-    folder = _plain(str(dict(node.source.options).get("path", "")))
+    folder = plain_path(str(dict(node.source.options).get("path", "")))
     return bool(folder) and PurePosixPath(path).is_relative_to(PurePosixPath(re.split(r"[*?\[{]", folder)[0].rstrip("/") or "/"))
 
 
-def _plain(url: str) -> str:
+def plain_path(url: str) -> str:
     """Return a URL as a local path; URLs of other file systems stay as they are."""
     return unquote(re.sub(r"^file:/+", "/", url))

@@ -7,10 +7,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from py4j.protocol import Py4JError, Py4JNetworkError
+from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import DataFrame, SparkSession
 
 JavaError = Py4JError
 """The error that Spark's calls raise where PySpark has no error of its own."""
+
+PACKAGES = ("org.apache.spark.", "pyspark.errors.")
+"""The beginnings of the names of Spark's own errors."""
 
 _JAVA_SAYS = "Trace:"
 """The text in py4j's errors that come from an answer of the JVM."""
@@ -66,6 +70,11 @@ def is_lost_java(error: BaseException) -> bool:
     if isinstance(error, OSError):
         return _raised_in(error, "py4j")
     return isinstance(error, Py4JNetworkError) or (type(error) is Py4JError and _JAVA_SAYS not in str(error))
+
+
+def java_trace(error: BaseException) -> str:
+    """Return Java's own text about an error of PySpark's, with all that led to it; empty for other errors."""
+    return error._stackTrace if isinstance(error, CapturedException) else ""
 
 
 def _raised_in(error: BaseException, package: str) -> bool:

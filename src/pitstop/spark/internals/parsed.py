@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pyspark.errors import ParseException
 from pyspark.sql import DataFrame, SparkSession
 
 from pitstop.spark.internals.java_code import driver_class, new
@@ -65,6 +66,20 @@ def rows_of(spark: SparkSession, text: str, functions: Mapping[str, int | None])
         raise RefusedError(refused)
     # That very plan: a text that is read once more might be read otherwise.
     return DataFrame(classes(spark).org.apache.spark.sql.classic.Dataset.ofRows(session_of(spark), plan), spark)
+
+
+def is_statement(spark: SparkSession, text: str) -> bool:
+    """Return True if Spark reads a text as something to carry out, such as DROP TABLE, and not as a query of rows.
+
+    Raises Spark's own errors as ``spark.sql`` does for a text that it cannot read.
+    """
+    parser = session_of(spark).sessionState().sqlParser()
+    try:
+        parser.parseQuery(text.strip().rstrip(";"))
+    except ParseException:
+        parser.parsePlan(text)
+        return True
+    return False
 
 
 def _check(spark: SparkSession, functions: Mapping[str, int | None]) -> Any:

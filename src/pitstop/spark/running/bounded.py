@@ -12,9 +12,8 @@ from pitstop.errors import EngineError
 from pitstop.pipeline.specs import SinkSpec
 from pitstop.pipeline.stages import Pipeline
 from pitstop.spark.base.environment import Environment
-from pitstop.spark.base.failures import PASSING, raised_while_computing
+from pitstop.spark.base.failures import explain
 from pitstop.spark.base.left_out import tell_seen
-from pitstop.spark.base.unread_files import unread_file
 from pitstop.spark.internals.jvm import JavaError, end_jobs, ended_tasks
 from pitstop.spark.internals.observations import Observations
 from pitstop.spark.lowering.lowering import Lowering
@@ -60,13 +59,7 @@ class BoundedRun:
             try:
                 write_sink(node, lowering.frame(node), 0, self._environment)
             except (PySparkException, JavaError) as error:
-                unread = unread_file(str(error), self._pipeline.nodes)
-                if unread is not None:
-                    raise EngineError(f"The job could not be read: {unread}.", trace=str(error), **PASSING) from error
-                raised = raised_while_computing(error, self._pipeline.nodes, lowering.layouts)
-                if raised is None:
-                    raise
-                raise EngineError(f"The job failed in {raised}", trace=str(error)) from error
+                raise explain(error, error, self._pipeline.nodes, lowering.layouts, node, what="The job") from error
             self._sinks += 1
             tell_seen(observations, self._environment.log)
 

@@ -101,6 +101,8 @@ class EpochWriter:
         self.tables: Mapping[str, DataFrame] = {}
         """Hash join stage -> its table, where that has been read."""
         self.failure: BaseException | None = None
+        self.sink: Node | None = None
+        """The sink that an epoch is being written into."""
 
     def __call__(self, rows: DataFrame, epoch: int) -> None:
         with self._gate(epoch):
@@ -222,7 +224,9 @@ class EpochWriter:
         known_as = before.known_as if before is not None and before.epoch == epoch else ()
         begins, digest = partial(self._begins, epoch), self._digest(epoch)
         environment = dataclasses.replace(self._environment, known_as=known_as, begins=begins, digest=digest)
+        self.sink = sink
         rows = self._write_sink(sink, lowering.frame(sink), epoch, environment)
+        self.sink = None
         if rows is not None:
             self._counted(sink.name, rows)
 

@@ -165,9 +165,9 @@ class ProgressTracker:
             self.unaccounted = check_rows(self._plan, rows, int(seen.batchId))
         before = self._progress
         watermark = _watermark(seen, before.watermark_ms)
-        # Spark counts what is read for each branch of the query.
+        # Spark counts what is read for each branch of the query. Where we observe no rows, its largest count of a source stands.
         counted = any(name.startswith((OBSERVED, ROWS_IN, ROWS_OUT)) for name in observed)
-        read = sum(rows.of(source, GIVEN) for source in self._plan.sources) if counted else int(seen.numInputRows)
+        read = sum(rows.of(source, GIVEN) for source in self._plan.sources) if counted else _read(self._plan, seen)
         bad = sum(rows.of(stage, reason) for stage in rows.figures for reason in BAD)
         bad += sum(count for (_, figure), count in self._told.items() if figure in BAD)
         stages = self._stages(seen, before.stages, read, rows)
@@ -246,6 +246,14 @@ def _of_plan(stages: dict[str, dict[str, Any]], plan: Plan) -> dict[str, dict[st
     for name in plan.sources:
         found.get(name, {}).pop("rows_in", None)  # of an older release, which counted its last epoch alone
     return found
+
+
+def _read(plan: Plan, seen: StreamingQueryProgress) -> int:
+    """Return the rows that an epoch has read, those of a source once, however many branches read it."""
+    rows: dict[str, int] = {}
+    for slot, source in zip(plan.source_slots, seen.sources, strict=False):
+        rows[slot.stage] = max(rows.get(slot.stage, 0), int(source.numInputRows))
+    return sum(rows.values())
 
 
 def _ended_at(seen: StreamingQueryProgress) -> float:

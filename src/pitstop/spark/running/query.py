@@ -34,7 +34,7 @@ from pitstop.spark.sinks import write_sink
 from pitstop.spark.state.saved import SavedStage
 
 _COMMIT_WAIT = 10.0
-_PROGRESS_WAIT = 2.0
+_PROGRESS_WAIT = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +50,8 @@ class RunningQuery:
     """The tables of hash joins, which it keeps in memory."""
     layouts: Mapping[str, StateLayout] = field(default_factory=dict)
     """Stage -> the layout of its state."""
+    operators: tuple[str, ...] = ()
+    """The stage of each of Spark's operators with state, by its number."""
 
     @classmethod
     def start(
@@ -102,7 +104,8 @@ class RunningQuery:
             query = stream.option("checkpointLocation", str(checkpoint)).start()
         if idle is not None:
             idle.follow(query)
-        return cls(query, Checkpoint(checkpoint), writer, idle, tuple(lowering.tables.values()), lowering.layouts)
+        stages = tuple(slot.stage for slot in operators)
+        return cls(query, Checkpoint(checkpoint), writer, idle, tuple(lowering.tables.values()), lowering.layouts, stages)
 
     @property
     def active(self) -> bool:
@@ -133,7 +136,8 @@ class RunningQuery:
         error = self.query.exception()
         if error is None or (self.writer.closed and ended_at_boundary(error)):
             return None
-        return explain(error, self.writer.failure, self.writer.nodes, self.layouts)
+        writer = self.writer
+        return explain(error, writer.failure, writer.nodes, self.layouts, writer.sink, self.operators)
 
     def _told(self) -> int:
         seen = self.query.lastProgress

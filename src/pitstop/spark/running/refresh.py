@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pitstop.errors import EngineError, PitstopError, is_of_the_machine
 from pitstop.pipeline.specs import HashJoinSpec
 from pitstop.pipeline.stages import Pipeline
-from pitstop.spark.base.failures import first_line
+from pitstop.spark.base.failures import reason
 from pitstop.spark.lowering.tables import Frames
 from pitstop.spark.running.query import RunningQuery
 
@@ -89,7 +89,7 @@ class TableRefresh:
             except Exception as error:
                 # This thread has nobody to tell: whoever asks the run for its failure is told.
                 # Another run goes on with them when it starts, from where this one has stopped.
-                why = first_line(error)
+                why = reason(error)
                 away = is_of_the_machine(error)
                 sentence = f"The query could not be started with the tables of hash joins that were read again: {why}"
                 self.failure = EngineError(sentence, restartable=True, away=away)

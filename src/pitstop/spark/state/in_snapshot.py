@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -16,10 +17,12 @@ from pitstop.model.task import StateRows
 from pitstop.plan.model import Plan
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.imported import imported_folder, with_imported
-from pitstop.spark.base.failures import first_line
+from pitstop.spark.base.failures import reason
 from pitstop.spark.base.naming import quoted
 from pitstop.spark.base.type_texts import type_of
 from pitstop.spark.base.values import value_of
+from pitstop.spark.internals.jvm import JavaError
+from pitstop.spark.internals.parsed import is_statement
 from pitstop.spark.state.rows import columns_of, rows_of, taken
 from pitstop.spark.state.saved import SavedStage
 
@@ -71,12 +74,14 @@ def query(spark: SparkSession, state: SnapshotState, sql: str, limit: int) -> St
     for name in {TABLE, state.saved.stage}:
         rows.createOrReplaceTempView(f"`{name}`")
     try:
+        if is_statement(spark, sql):
+            raise UsageError(f"The query on stage '{state.saved.stage}' is none: write SELECT ... FROM {TABLE}.")
         result = spark.sql(sql)
         found = result.limit(limit + 1).toArrow()
     except PitstopError:
         raise
     except Exception as error:
-        raise UsageError(f"The query on stage '{state.saved.stage}' failed: {first_line(error)}") from error
+        raise UsageError(f"The query on stage '{state.saved.stage}' failed: {reason(error)}") from error
     columns = [(field.name, field.dataType.simpleString()) for field in result.schema.fields]
     values = [[plain(value_of(value)) for value in column] for column in found.slice(0, limit).columns]
     return StateRows(columns, [list(row) for row in zip(*values, strict=True)], found.num_rows > limit)
@@ -97,11 +102,18 @@ def put(spark: SparkSession, state: SnapshotState, file: Path, data: DataFolder,
     try:
         given = spark.read.parquet(str(file))
     except Exception as error:
-        raise UsageError(f"The file for stage '{stage}' cannot be read as parquet: {first_line(error)}") from error
+        raise UsageError(f"The file for stage '{stage}' cannot be read as parquet: {reason(error)}") from error
     taken(given, layout, stage, "The file")
     kept = [(column, kind) for column, kind in columns_of(layout).items() if column in given.columns]
     rows = given.select(*[F.col(quoted(column)).cast(type_of(kind)).alias(column) for column, kind in kept])
-    return with_imported(state.folder, state.manifest, data, name, stage, lambda folder: _written(rows, folder))
+
+    def written(folder: Path) -> int:
+        try:
+            return _written(rows, folder)
+        except (PySparkException, JavaError) as error:
+            raise UsageError(f"The file for stage '{stage}' cannot be imported: {reason(error)}") from error
+
+    return with_imported(state.folder, state.manifest, data, name, stage, written)
 
 
 def _written(rows: DataFrame, folder: Path) -> int:
