@@ -164,7 +164,8 @@ class TestShuffling:
         lock = F.udf(lambda key: __import__("threading").Lock(), "binary")
         numbers(p, rows=10).select(lock("key").alias("lock"), name="locked").write_to(ps.sinks.custom(Collected()), name="out")
         told = failure(spark, tmp_path, p).message
-        assert "lock" in told
+        assert told.startswith("An epoch failed as sink 'out' (test_causes.py:")
+        assert "AssertionError" in told
 
 
 class TestWriting:
@@ -284,9 +285,8 @@ class TestSnapshotsAndSelect:
     def test_what_a_select_computes(self, spark):
         with pytest.raises(PySparkException) as wrong:
             spark.range(10).select(F.udf(looked, "int")(F.col("id").cast("string"))).toArrow()
-        assert plain(of_select(wrong.value)) == (
-            f"function looked (test_causes.py, line {looked.__code__.co_firstlineno + 1}): KeyError: '1'."
-        )
+        place = f"function looked (test_causes.py, line {looked.__code__.co_firstlineno + 1})"
+        assert plain(of_select(wrong.value)).startswith(f"{place}: KeyError: '")
 
 
 _SAVED = {}
@@ -311,7 +311,7 @@ def test_the_rows_of_a_source_count_once_however_many_branches_read_it(spark, tm
     folder.mkdir()
     (folder / "a.json").write_text("".join(f'{{"n":{n},"at":"2026-01-01T00:00:00Z"}}\n' for n in range(32)))
     p = ps.Pipeline()
-    rows = p.read_from(ps.sources.files(str(folder), format="json", schema="n bigint, at timestamp"), name="rows")
+    rows = p.read_from(ps.sources.files(str(folder), format="json", schema="n bigint, at timestamp", streaming=True), name="rows")
     timed = rows.with_timestamps("at")
     for number in range(3):
         windows = timed.group_by().window(ps.tumbling("1 minute")).aggregate(f"windows{number}", n=ps.count())

@@ -122,7 +122,7 @@ class Stopped:
     error: Problem | None = None
     """Why it could not save that."""
     stopped_at: float | None = None
-    """The time at which it ceased to work, in seconds since the epoch: as it was told to, or with its last epoch if that ended later."""
+    """The time at which it ceased to work: that of the command, or of its last epoch if that ended later."""
 
 
 @dataclass(frozen=True)

@@ -3245,7 +3245,7 @@ export interface components {
         UpdatedModel: {
             /**
              * Gap Seconds
-             * @description From the last epoch of the old version to the first of the new one; null if the job stays suspended
+             * @description From when the old version ceased to work until the new one is up; null if the job stays suspended
              */
             gap_seconds: number | null;
             /** @description What became of each stage's state */

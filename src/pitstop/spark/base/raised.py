@@ -39,6 +39,7 @@ _WRAPPERS = re.compile(
     | PYTHON_STREAMING_DATA_SOURCE_RUNTIME_ERROR | PYTHON_DATA_SOURCE_ERROR)\] )"""
 )
 """Messages that tell of another error, which comes deeper in the chain."""
+_STATE = re.compile(r"(?:^|\s)SQLSTATE: .*")
 _CONDITION = re.compile(r"^\[[A-Z][A-Z0-9_.]*\] ")
 _UNNAMED = (*PACKAGES, "pitstop.")
 """Packages whose messages are sentences without the name of the class."""
@@ -92,15 +93,15 @@ class Raised:
     @property
     def says_something(self) -> bool:
         """False if it only tells that another error has come."""
-        if not self.text.strip():
+        if not _STATE.sub("", self.text).strip():
             return self.name not in ("", *_EMPTY)
         return _WRAPPERS.match(self.text.strip()) is None
 
     @property
     def sentence(self) -> str:
         """Its class and the first line of its message, without Spark's names and states."""
-        line = next((line.strip() for line in self.text.splitlines() if line.strip()), "")
-        line = _CONDITION.sub("", line.split(" SQLSTATE:")[0]).strip()
+        lines = (_STATE.sub("", line).strip() for line in self.text.splitlines())
+        line = _CONDITION.sub("", next(filter(None, lines), "")).strip()
         if not line:
             return self.name
         return line if not self.kind or self.kind.startswith(_UNNAMED) else f"{self.name}: {line}"
@@ -147,8 +148,8 @@ def _in_text(text: str) -> Iterator[Raised]:
     message, begins = False, True
     for line in text.splitlines():
         if line.startswith(_END):
-            break
-        if line.strip() in _WITHIN:
+            frames, message = None, False
+        elif line.strip() in _WITHIN:
             del chain[first_of_trace:]
             message = False
         elif line.rstrip().endswith(_TRACEBACK):

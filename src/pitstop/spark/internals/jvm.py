@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from py4j.protocol import Py4JError, Py4JNetworkError
-from pyspark.errors.exceptions.captured import CapturedException
+from pyspark.errors.exceptions.captured import CapturedException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 JavaError = Py4JError
@@ -74,7 +74,12 @@ def is_lost_java(error: BaseException) -> bool:
 
 def java_trace(error: BaseException) -> str:
     """Return Java's own text about an error of PySpark's, with all that led to it; empty for other errors."""
-    return error._stackTrace if isinstance(error, CapturedException) else ""
+    if not isinstance(error, CapturedException):
+        return ""
+    # PySpark gives the error of an ended query no text of Java's but the calls: the errors are those of its cause.
+    if isinstance(error, StreamingQueryException) or (error._origin is None and error._cause is not None):
+        return java_trace(error._cause) if error._cause is not None else ""
+    return str(error._stackTrace)
 
 
 def _raised_in(error: BaseException, package: str) -> bool:

@@ -103,7 +103,10 @@ def put(spark: SparkSession, state: SnapshotState, file: Path, data: DataFolder,
         given = spark.read.parquet(str(file))
     except Exception as error:
         raise UsageError(f"The file for stage '{stage}' cannot be read as parquet: {reason(error)}") from error
-    taken(given, layout, stage, "The file")
+    try:
+        taken(given, layout, stage, "The file")
+    except (PySparkException, JavaError) as error:
+        raise _not_imported(stage, error) from error
     kept = [(column, kind) for column, kind in columns_of(layout).items() if column in given.columns]
     rows = given.select(*[F.col(quoted(column)).cast(type_of(kind)).alias(column) for column, kind in kept])
 
@@ -111,9 +114,13 @@ def put(spark: SparkSession, state: SnapshotState, file: Path, data: DataFolder,
         try:
             return _written(rows, folder)
         except (PySparkException, JavaError) as error:
-            raise UsageError(f"The file for stage '{stage}' cannot be imported: {reason(error)}") from error
+            raise _not_imported(stage, error) from error
 
     return with_imported(state.folder, state.manifest, data, name, stage, written)
+
+
+def _not_imported(stage: str, error: Exception) -> UsageError:
+    return UsageError(f"The file for stage '{stage}' cannot be imported: {reason(error)}")
 
 
 def _written(rows: DataFrame, folder: Path) -> int:
