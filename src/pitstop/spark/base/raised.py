@@ -35,7 +35,7 @@ _WRAPPERS = re.compile(
     r"""(?x) ^(?: An\ error\ occurred\ while\ calling\ | Exception\ thrown\ in\ awaitResult | Job\ aborted | Writing\ job\ aborted
     | Task\ failed\ while\ writing | Multiple\ failures\ in\ stage | An\ exception\ was\ (?:raised\ by|thrown\ from)\ the\ Python
     | (?:pyspark\.|py4j\.)\S*$ | null$ | \[(?:FOREACH_BATCH_USER_FUNCTION_ERROR | TASK_WRITE_FAILED | PYTHON_EXCEPTION
-    | STREAM_FAILED | FAILED_READ_FILE\.NO_HINT | CANNOT_LOAD_STATE_STORE\.UNCATEGORIZED | FAILED_EXECUTE_UDF
+    | FAILED_READ_FILE\.NO_HINT | CANNOT_LOAD_STATE_STORE\.UNCATEGORIZED | FAILED_EXECUTE_UDF
     | PYTHON_STREAMING_DATA_SOURCE_RUNTIME_ERROR | PYTHON_DATA_SOURCE_ERROR)\] )"""
 )
 """Messages that tell of another error, which comes deeper in the chain."""
