@@ -104,7 +104,7 @@ class Raised:
         line = _CONDITION.sub("", next(filter(None, lines), "")).strip()
         if not line:
             return self.name
-        return line if not self.kind or self.kind.startswith(_UNNAMED) else f"{self.name}: {line}"
+        return line if not self.kind or self.condition or self.kind.startswith(_UNNAMED) else f"{self.name}: {line}"
 
 
 def chain_of(*errors: BaseException | None) -> tuple[Raised, ...]:
