@@ -64,7 +64,7 @@ def read_condition(text: str) -> Condition:
     makes it part of a name.
     """
     parts = _WRITTEN.fullmatch(text)
-    if parts is None or parts["value"].startswith(("=", "<", ">", "!")):
+    if parts is None or (parts["sign"] != "contains" and text[parts.end("sign")] in "=<>!"):
         raise UsageError(f"The condition {text!r} cannot be read: write {FORM}.")
     return Condition(_steps(parts["field"]), parts["sign"], _value(parts["value"]), parts["value"])
 
