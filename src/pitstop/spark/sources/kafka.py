@@ -10,39 +10,20 @@ import json
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from pitstop.kit.maven import Jar, fetch_jars
 from pitstop.pipeline.sources import Source
-from pitstop.spark.internals.java_code import provider
+from pitstop.spark.internals.kafka_reader import kafka_feed
 from pitstop.spark.sources import SourceKind
 
-JARS = (
-    Jar(
-        "org.apache.spark",
-        "spark-sql-kafka-0-10_2.13",
-        "4.2.0",
-        "64539c45e5d39f7ddb747312c239f38f5208d08c1a0ddf7d70beb2fbd9373705",
-    ),
-    Jar(
-        "org.apache.spark",
-        "spark-token-provider-kafka-0-10_2.13",
-        "4.2.0",
-        "641c7947afc8aa1189e433b7c2d305293993c8691bc1c2062d6d4f513b12518c",
-    ),
-    Jar("org.apache.kafka", "kafka-clients", "3.9.2", "014b4ef36884478a932641818b080c36a8f8e2e92dc771e800c9d2694f4f83d8"),
-    Jar("org.apache.commons", "commons-pool2", "2.13.1", "f77a5060d6936a9144023584232f9de3f2248f1abfe156e9d31795f18770674f"),
-)
-"""Spark's reader and the libraries that it needs. There is none for Spark 4.3: that of 4.2 was tried with it."""
-FEED = "kafka/KafkaFeed"
 _OWN = ("topics", "pattern", "value", "start", "metadata", "onLoss", "maxRows")
 
 
 def _stream(spark: SparkSession, source: Source, facts: dict[str, str]) -> DataFrame:
-    reader = spark.readStream.format(provider(spark, FEED, fetch_jars(JARS))).options(**source.options, **facts)
+    reader = spark.readStream.format(kafka_feed(spark)).options(**source.options, **facts)
     return _rows(reader.options(**_readers(source), failOnDataLoss=_fails(source)).load(), source)
 
 
 def _batch(spark: SparkSession, source: Source, facts: dict[str, str]) -> DataFrame:
-    provider(spark, FEED, fetch_jars(JARS))
+    kafka_feed(spark)
     consumer = {name: value for name, value in source.options.items() if name not in _OWN}
     reader = spark.read.format("kafka").options(**consumer, **_readers(source), failOnDataLoss=_fails(source))
     return _rows(reader.load(), source)
