@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from itertools import islice
-from typing import Annotated, Any
+from itertools import chain, islice
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -97,14 +97,24 @@ def entries(
     """Print entries, by key: the key, a tab, the value as JSON; with -o json its version, too."""
     service, page = call.service(), min(PAGE, limit or PAGE)
     wanted = _entries(service, name, prefix, page) if where is None else _searched(service, name, where, prefix, page)
-    found = list(islice(wanted, limit))
-    if not found:
-        _check_there(service, name)
+    found = _first_seen(islice(wanted, limit), lambda: _check_there(service, name))
     if call.structured:
         call.show([{"key": entry.key, "value": json.loads(entry.value), "version": entry.version} for entry in found])
         return
     for entry in found:
         print(f"{in_one_line(entry.key)}\t{entry.value}")
+
+
+T = TypeVar("T")
+
+
+def _first_seen(items: Iterator[T], nothing: Callable[[], None]) -> Iterator[T]:
+    """Return the items, of which only the first is waited for; ``nothing`` is called if there is none."""
+    first = next(items, None)
+    if first is None:
+        nothing()
+        return iter(())
+    return chain([first], items)
 
 
 def size(call: Call, name: Name) -> None:
@@ -125,9 +135,8 @@ def journal(
     limit: AtMost = None,
 ) -> None:
     """Print the events of a map's journal, oldest first."""
-    found = list(islice(_events(call, name, after, min(PAGE, limit or PAGE)), limit))
-    if not found:
-        _check_there(call.service(), name)
+    events = islice(_events(call, name, after, min(PAGE, limit or PAGE)), limit)
+    found = _first_seen(events, lambda: _check_there(call.service(), name))
     if call.structured:
         call.show([_event_facts(event) for event in found])
         return

@@ -8,7 +8,6 @@ import getpass
 import json
 import os
 import socket
-import ssl
 import time
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -489,7 +488,7 @@ def _map(name: str) -> str:
 def _speaks_no_tls(error: BaseException | None) -> bool:
     """Return True if what answered an attempt at TLS was no TLS."""
     while error is not None:
-        if isinstance(error, ssl.SSLError) or "SSL: WRONG_VERSION_NUMBER" in str(error) or "record layer failure" in str(error):
-            return not isinstance(error, ssl.SSLCertVerificationError)
+        if any(words in str(error) for words in ("WRONG_VERSION_NUMBER", "record layer failure", "HTTP_REQUEST")):
+            return True
         error = error.__cause__ or error.__context__
     return False

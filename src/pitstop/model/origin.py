@@ -25,8 +25,12 @@ class PathOrigin:
 
 
 def origin_here() -> PathOrigin:
-    """Return the folder and the home of this process."""
-    return PathOrigin(os.getcwd(), os.path.expanduser("~"))
+    """Return the folder and the home of this process; no folder if that was removed."""
+    try:
+        folder = os.getcwd()
+    except FileNotFoundError:
+        return PathOrigin(home=os.path.expanduser("~"))
+    return PathOrigin(folder, os.path.expanduser("~"))
 
 
 ELSEWHERE = PathOrigin()

@@ -191,6 +191,8 @@ def kafka(
 
     ``settings`` are those of Kafka's consumer, such as ``{"security.protocol": "SSL"}``.
     """
+    if isinstance(topics, str):
+        raise UsageError(f"topics are names in a list: write topic={topics!r} for one.")
     names = [*([topic] if topic is not None else []), *topics]
     if bool(names) == (pattern is not None):
         raise UsageError("kafka reads one topic, several topics, or those of a pattern: give topic, topics or pattern.")
@@ -211,8 +213,16 @@ def kafka(
     if unknown := columns.keys() - _METADATA.keys():
         raise UsageError(f"Messages of Kafka have no {', '.join(sorted(unknown))}. There are: {', '.join(_METADATA)}.")
     for name in settings or {}:
-        if name in _CONSUMERS_OWN:
+        if name.lower() in _CONSUMERS_OWN:
             raise UsageError(f"{name} is Pitstop's own: leave it out of settings.")
+    if len(set(columns.values())) < len(columns):
+        raise UsageError("with_metadata gives two columns one name.")
+    if "value" in columns.values() and schema is None:
+        raise UsageError("There would be a column 'value' twice: with_metadata takes another name for it, as a mapping.")
+    try:
+        re.compile(pattern or "")
+    except re.error as error:
+        raise UsageError(f"The pattern {pattern!r} is no regular expression: {error}.") from None
     where = {"pattern": pattern} if pattern is not None else {"topics": ",".join(names)}
     consumer = {f"kafka.{name}": str(setting) for name, setting in (settings or {}).items()}
     return Source(

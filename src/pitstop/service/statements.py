@@ -136,8 +136,8 @@ class Statements:
 
     def _things(self) -> dict[str, Named]:
         """Return mappings and views by name. Relative paths, which an older release took, count from the server's own folder."""
-        origin, things = origin_here(), self._catalog.all()
-        return {name: placed(thing, origin) if isinstance(thing, Mapping) else thing for name, thing in things.items()}
+        origin = origin_here()
+        return {name: _placed(thing, origin) for name, thing in self._catalog.all().items()}
 
     # mappings and views
 
@@ -279,3 +279,11 @@ def _status_of(service: Service, name_or_id: str) -> JobStatus | None:
         return service.job(name_or_id)
     except NotFoundError:
         return None
+
+
+def _placed(thing: Named, origin: PathOrigin) -> Named:
+    """Return a mapping with its whole path. One that is wrong stays as it is: only the job that reads it is to be told."""
+    try:
+        return placed(thing, origin) if isinstance(thing, Mapping) else thing
+    except UsageError:
+        return thing

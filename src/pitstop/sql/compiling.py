@@ -16,7 +16,7 @@ from sqlglot import exp
 from pitstop.errors import UsageError
 from pitstop.pipeline.stages import Pipeline
 from pitstop.sql import results
-from pitstop.sql.connectors import IMAP, columns_of, columns_of_entries, connector_of
+from pitstop.sql.connectors import IMAP, VALUE, columns_of, columns_of_entries, connector_of
 from pitstop.sql.joining import join
 from pitstop.sql.mappings import Mapping, View
 from pitstop.sql.mappings import Named as NamedThing
@@ -239,6 +239,8 @@ class _Compiler:
         columns = columns_of(mapping)
         if connector is IMAP:
             stage = stage.select(*columns_of_entries(mapping))
+        elif mapping.type.lower() == "kafka" and any(column.name == VALUE for column in columns):
+            stage = stage.select(*(f"value AS {VALUE}" if column.name == VALUE else quoted(column.name) for column in columns))
         elif any(column.external is not None for column in columns):
             stage = stage.select(*(f"{quoted(column.outside)} AS {quoted(column.name)}" for column in columns))
         return Relation(stage, tuple(Named(column.name, column.name) for column in columns), connector.streams(mapping))

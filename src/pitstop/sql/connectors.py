@@ -154,6 +154,9 @@ def _kafka(mapping: Mapping) -> Source:
     text = value == "varchar"
     if text == bool(fields) or text != any(column.name == VALUE for column in mapping.columns):
         raise UsageError(f"A mapping of TYPE Kafka has the column {VALUE} with valueFormat varchar, and fields with others")
+    for column in mapping.columns:
+        if column.name in (KEY, VALUE) and (column.type != "string" or column.external is not None):
+            raise UsageError(f"Column {column.name} of a mapping of TYPE Kafka is VARCHAR, and has no EXTERNAL NAME")
     return sources.kafka(
         mapping.options["bootstrap.servers"],
         mapping.outside,

@@ -9,6 +9,8 @@ from pitstop.kit.waiting import wait_until
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.specs import SourceSpec
 from pitstop.spark.sources import open_batch
+from pitstop.sql.compiling import compile_query
+from pitstop.sql.parsing import parse
 from tests.brokers.broker import Broker
 from tests.spark.harness import Collected, Harness, check
 
@@ -109,6 +111,72 @@ def test_a_topic_that_was_made_anew_while_the_job_stood_still_fails_or_is_read_f
     assert refused.rows == []
     harness.run(numbers_of(broker, second, topic="anew", on_loss="continue"), until=30)
     assert [row.n for row in second.rows] == list(range(100, 130))
+
+
+class Broken(Collected):
+    """A sink that fails while it is broken, from the number 10 on."""
+
+    broken = True
+
+    def write(self, rows, info):
+        if self.broken and any(row.n >= 10 for row in rows.collect()):
+            raise RuntimeError("the sink is broken")
+        super().write(rows, info)
+
+
+def test_an_epoch_that_was_cut_off_is_not_read_again_from_a_topic_that_was_made_anew(broker, harness):
+    broker.make("cut-off", 1)
+    broker.send_numbers("cut-off", range(10), partitions=1)
+    sink, checkpoint = Broken(), harness.folder / "checkpoint"
+    running = harness.start(numbers_of(broker, sink, topic="cut-off"), checkpoint, 2)
+    harness.wait_for(running, 10)
+    broker.send_numbers("cut-off", range(10, 20), partitions=1)
+    assert wait_until(lambda: not running.active, 60)
+    broker.delete("cut-off")
+    broker.make("cut-off", 1)
+    broker.send_numbers("cut-off", range(100, 130), partitions=1)
+    sink.broken = False
+    gone = "the messages 10 to 19 of partition 0 of topic 'cut-off', which the epoch that was cut off is to read again"
+    with pytest.raises(Exception, match=gone):
+        harness.wait_for(harness.start(numbers_of(broker, sink, topic="cut-off"), checkpoint, 2), 30)
+    again = harness.start(numbers_of(broker, sink, topic="cut-off", on_loss="continue"), checkpoint, 2)
+    harness.wait_for(again, 30)
+    again.stop(60)
+    assert [row.n for row in sink.rows] == [*range(10), *range(100, 130)]
+
+
+def test_both_branches_of_a_topic_that_is_joined_with_itself_read_the_same(broker, harness):
+    broker.make("twice", 1)
+    broker.send_numbers("twice", range(50), partitions=1)
+    sink = Collected()
+    p = ps.Pipeline()
+    source = ps.sources.kafka(broker.servers, "twice", schema="n bigint", max_rows=7, with_metadata=("timestamp",))
+    rows = p.read_from(source, name="numbers").with_timestamps("timestamp")
+    rows.select("n", "'a' branch").merge(rows.select("n", "'b' branch")).write_to(ps.sinks.custom(sink), name="sink")
+    harness.run(p, until=2 * 50)  # each branch has a reader of its own
+    assert sorted((row.n, row.branch) for row in sink.rows) == [(n, branch) for n in range(50) for branch in "ab"]
+
+
+def test_settings_that_are_wrong_fail_the_job_and_are_not_waited_for(broker, harness):
+    broker.make("secret", 1)
+    settings = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "NONSENSE"}
+    with pytest.raises(Exception, match=r"Source 'numbers' cannot read from .* Could not find a 'KafkaClient' entry"):
+        harness.wait_for(
+            harness.start(numbers_of(broker, Collected(), topic="secret", settings=settings), harness.folder / "checkpoint", 2), 1
+        )
+
+
+def test_a_topic_of_texts_is_queried_by_this_and_key(broker, harness):
+    broker.make("texts", 1)
+    broker.send("texts", [("a", "one", 0), (None, "two", 0)])
+    options = f"('bootstrap.servers' = '{broker.servers}', 'keyFormat' = 'varchar', 'valueFormat' = 'varchar')"
+    (mapping,) = parse(f"CREATE MAPPING texts (__key VARCHAR, this VARCHAR) TYPE Kafka OPTIONS {options}")
+    (query,) = parse("SELECT this, __key FROM texts")
+    p, relation = compile_query(query, {"texts": mapping.mapping})
+    sink = Collected()
+    relation.stage.write_to(ps.sinks.custom(sink), name="sink")
+    harness.run(p, until=2)
+    assert [(row.this, row["__key"]) for row in sink.rows] == [("one", "a"), ("two", None)]
 
 
 def test_messages_that_a_topic_has_dropped_are_counted_and_fail_the_job_or_are_left_out(broker, harness):

@@ -3,11 +3,14 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.File;
 import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.nio.file.StandardCopyOption;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
@@ -31,9 +34,11 @@ import org.apache.kafka.clients.admin.ListOffsetsResult;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.common.IsolationLevel;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.TopicPartitionInfo;
+import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.spark.sql.connector.catalog.SupportsRead;
 import org.apache.spark.sql.connector.catalog.Table;
@@ -247,6 +252,9 @@ public final class KafkaFeed implements TableProvider {
         private static final long TOLD_MS = 10000L;
         private static final int ANSWER_SECONDS = 10;
 
+        /** What is read -> the last epoch of it, as {start, end}: all readers of a stage, one for each branch, end it at one place. */
+        private static final Map DECISIONS = new HashMap();
+
         private final MicroBatchStream reader;
         private final CaseInsensitiveStringMap options;
         private final String stage;
@@ -259,7 +267,12 @@ public final class KafkaFeed implements TableProvider {
         private long quietUntil;
         private long awaySince;
         private long toldAt;
+        private long toldBehind = -1L;
         private final TreeSet toldTopics = new TreeSet();
+        private final TreeSet toldLosses = new TreeSet();
+        private final String reading;
+        /** The ends that this feed has decided, and so has looked at. */
+        private final TreeSet ends = new TreeSet();
 
         Feed(MicroBatchStream reader, CaseInsensitiveStringMap options) {
             this.reader = reader;
@@ -267,6 +280,9 @@ public final class KafkaFeed implements TableProvider {
             this.stage = (String) options.getOrDefault("stage", "kafka");
             this.maxRows = options.getLong("maxRows", 1000000L);
             this.onLoss = (String) options.getOrDefault("onLoss", "fail");
+            TreeMap facts = new TreeMap(options.asCaseSensitiveMap());
+            facts.remove("gate");
+            this.reading = facts.toString();
             for (Iterator entries = options.asCaseSensitiveMap().entrySet().iterator(); entries.hasNext(); ) {
                 Map.Entry entry = (Map.Entry) entries.next();
                 String name = (String) entry.getKey();
@@ -275,7 +291,7 @@ public final class KafkaFeed implements TableProvider {
                 }
             }
             this.settings.remove("isolation.level");
-            if (!this.settings.containsKey("default.api.timeout.ms")) {
+            if (!this.settings.containsKey("default.api.timeout.ms") && !this.settings.containsKey("request.timeout.ms")) {
                 this.settings.put("default.api.timeout.ms", "5000");
                 this.settings.put("request.timeout.ms", "4000");
             }
@@ -303,8 +319,14 @@ public final class KafkaFeed implements TableProvider {
             } catch (IOException error) {
                 throw new IllegalStateException("Source '" + this.stage + "' cannot write beside its gate: " + error.getMessage());
             } catch (InterruptedException error) {
-                throw new RuntimeException(error);
+                throw stopped();
             }
+        }
+
+        /** Tell Spark that the query is being stopped, in the way that it does not take for a failure. */
+        private static RuntimeException stopped() {
+            Thread.currentThread().interrupt();
+            return new UncheckedIOException(new InterruptedIOException("the query is stopped"));
         }
 
         public Offset initialOffset() {
@@ -326,33 +348,46 @@ public final class KafkaFeed implements TableProvider {
 
         public Offset latestOffset(Offset start, ReadLimit limit) {
             Place from = (Place) start;
+            synchronized (DECISIONS) {
+                String[] decision = (String[]) DECISIONS.get(this.reading);
+                if (decision != null && decision[0].equals(from.json())) {
+                    return Place.parse(decision[1]);
+                }
+                Place end = this.decision(from);
+                if (end != from) {
+                    DECISIONS.put(this.reading, new String[] {from.json(), end.json()});
+                    this.ends.add(end.json());
+                }
+                return end;
+            }
+        }
+
+        private Place decision(Place from) {
             long now = System.currentTimeMillis();
             if (now < this.quietUntil) {
                 return from;
             }
             try {
                 Place end = from.decided() ? this.advanced(from, now) : this.begun(now);
-                if (this.awaySince > 0 && this.toldAt > 0) {
+                if (this.toldAt > 0) {
                     LOG.info("Source '" + this.stage + "': the brokers answer again.");
                 }
                 this.awaySince = this.toldAt = 0L;
-                if (end == from) {
+                if (end.json().equals(from.json())) {
                     this.quietUntil = now + IDLE_MS;
+                    return from;
                 }
                 return end;
-            } catch (ExecutionException error) {
-                return this.away(from, error.getCause() == null ? error : error.getCause(), now);
-            } catch (java.util.concurrent.TimeoutException error) {
-                return this.away(from, error, now);
-            } catch (org.apache.kafka.common.KafkaException error) {
-                return this.away(from, error, now);
             } catch (InterruptedException error) {
-                throw new RuntimeException(error);
+                throw stopped();
+            } catch (Exception error) {
+                return this.away(from, error, now);
             }
         }
 
         /** Nothing new for now: brokers that are away are waited for, and told after ten seconds. */
-        private Place away(Place from, Throwable error, long now) {
+        private Place away(Place from, Exception error, long now) {
+            Throwable cause = this.mayPass(error);
             this.describedAt = 0L;
             this.quietUntil = System.currentTimeMillis() + AWAY_MS;
             if (this.awaySince == 0L) {
@@ -361,9 +396,30 @@ public final class KafkaFeed implements TableProvider {
             if (now - this.awaySince >= TOLD_MS && this.toldAt == 0L) {
                 this.toldAt = now;
                 LOG.warn("Source '" + this.stage + "': no broker of " + this.settings.get("bootstrap.servers") + " has answered for "
-                    + (now - this.awaySince) / 1000 + " seconds (" + error.getMessage() + "). It is waited for.");
+                    + (now - this.awaySince) / 1000 + " seconds (" + cause.getMessage() + "). It is waited for.");
             }
             return from;
+        }
+
+        /** The cause of an error that passes by itself once brokers are back. Any other one is thrown, in words. */
+        private Throwable mayPass(Exception error) {
+            Throwable cause = error instanceof ExecutionException && error.getCause() != null ? error.getCause() : error;
+            boolean unresolved = cause.getCause() != null && String.valueOf(cause.getCause().getMessage()).contains("No resolvable bootstrap");
+            if (cause instanceof RetriableException || cause instanceof java.util.concurrent.TimeoutException || unresolved) {
+                return cause;
+            }
+            if (cause instanceof KafkaException) {
+                Throwable root = cause;
+                while (root.getCause() != null && root.getCause().getMessage() != null) {
+                    root = root.getCause();
+                }
+                throw new IllegalStateException("Source '" + this.stage + "' cannot read from " + this.settings.get("bootstrap.servers")
+                    + ": " + root.getMessage());
+            }
+            if (error instanceof RuntimeException) {
+                throw (RuntimeException) error;
+            }
+            throw new RuntimeException(cause);
         }
 
         private Admin admin() {
@@ -448,7 +504,7 @@ public final class KafkaFeed implements TableProvider {
         /** Where the stream begins. It is decided once, in an epoch without rows, and written with it. */
         private Place begun(long now) throws ExecutionException, InterruptedException, java.util.concurrent.TimeoutException {
             TreeMap topics = this.described(now);
-            if (topics.isEmpty()) {
+            if (topics.isEmpty() || (this.options.containsKey("topics") && topics.size() < this.options.get("topics").split(",").length)) {
                 return new Place();
             }
             TreeSet keys = partitions(topics);
@@ -525,7 +581,7 @@ public final class KafkaFeed implements TableProvider {
             TreeMap earliest = this.listed(keys, OffsetSpec.earliest());
             latest = this.listed(keys, OffsetSpec.latest());
             Place begin = this.checked(from, topics, earliest, latest);
-            return this.within(begin, from, latest);
+            return this.within(begin, latest);
         }
 
         private static boolean differs(Place from, TreeMap latest) {
@@ -553,7 +609,7 @@ public final class KafkaFeed implements TableProvider {
                 if (before != null && !before.equals(id)) {
                     String lost = "topic '" + topic.name() + "' was deleted and made anew (its id was " + before + " and is " + id
                         + "): what was not read of the old one, after " + positions(from, topic.name()) + ", is gone";
-                    if (!this.mayGoOn(lost)) {
+                    if (!this.mayGoOn(lost, "anew " + topic.name())) {
                         remove(latest, topic.name());
                         continue;
                     }
@@ -574,7 +630,7 @@ public final class KafkaFeed implements TableProvider {
                 long at = ((Long) begin.at.get(key)).longValue();
                 if (at < first) {
                     if (this.mayGoOn((first - at) + " messages of " + key + " are gone, from offset " + at + " to " + (first - 1)
-                        + ": the topic kept them for a shorter time than they waited")) {
+                        + ": the topic kept them for a shorter time than they waited", "aged " + key)) {
                         begin.at.put(key, Long.valueOf(first));
                         begin.from.put(key, Long.valueOf(first));
                     } else {
@@ -582,7 +638,7 @@ public final class KafkaFeed implements TableProvider {
                     }
                 } else if (at > end) {
                     if (this.mayGoOn(key + " ends at offset " + end + ", and was read to " + at
-                        + ": the topic was cut, and what comes after that would be taken for what was read")) {
+                        + ": the topic was cut, and what comes after that would be taken for what was read", "cut " + key)) {
                         begin.at.put(key, Long.valueOf(end));
                         begin.from.put(key, Long.valueOf(end));
                     } else {
@@ -613,20 +669,20 @@ public final class KafkaFeed implements TableProvider {
             return text.toString();
         }
 
-        private boolean mayGoOn(String lost) {
+        private boolean mayGoOn(String lost, String kind) {
             if (this.onLoss.equals("fail")) {
                 throw new IllegalStateException("Source '" + this.stage + "': " + lost
                     + ". Start the job from a place that is there, or let it go on without them by on_loss=\"continue\".");
             }
             boolean goesOn = this.onLoss.equals("continue");
-            if (goesOn || this.toldTopics.add("lost " + lost)) {
+            if (goesOn || this.toldLosses.add(kind)) {
                 LOG.warn("Source '" + this.stage + "': " + lost + (goesOn ? ". The job goes on without them." : ". It waits there."));
             }
             return goesOn;
         }
 
         /** The end of an epoch that reads no more than its share, of each partition in proportion to what it has. */
-        private Place within(Place begin, Place from, TreeMap latest) {
+        private Place within(Place begin, TreeMap latest) {
             long behind = 0L;
             for (Iterator entries = latest.entrySet().iterator(); entries.hasNext(); ) {
                 Map.Entry entry = (Map.Entry) entries.next();
@@ -647,7 +703,7 @@ public final class KafkaFeed implements TableProvider {
                 end.at.put(entry.getKey(), Long.valueOf(at + part));
             }
             this.tellBehind(behind - taken);
-            return end.json().equals(from.json()) ? from : end;
+            return end;
         }
 
         private double share() {
@@ -662,7 +718,7 @@ public final class KafkaFeed implements TableProvider {
         /** Say how much there is beyond the epoch, where the runner looks for it (sources/shared.py, behind_of). */
         private void tellBehind(long rows) {
             String folder = this.options.get("agreements");
-            if (folder == null) {
+            if (folder == null || rows == this.toldBehind) {
                 return;
             }
             try {
@@ -674,6 +730,7 @@ public final class KafkaFeed implements TableProvider {
                 Path begun = file.resolveSibling(file.getFileName() + ".tmp");
                 Files.write(begun, told.toString().getBytes(StandardCharsets.UTF_8));
                 Files.move(begun, file, StandardCopyOption.ATOMIC_MOVE);
+                this.toldBehind = rows;
             } catch (IOException error) {
                 LOG.debug("it cannot be told how far behind the source is", error);
             }
@@ -686,12 +743,69 @@ public final class KafkaFeed implements TableProvider {
                 return new InputPartition[0];
             }
             TreeMap begin = new TreeMap();
+            TreeMap last = new TreeMap();
             for (Iterator keys = until.at.keySet().iterator(); keys.hasNext(); ) {
                 Object key = keys.next();
                 begin.put(key, until.from.containsKey(key) ? until.from.get(key) : from.at.get(key));
+                last.put(key, until.at.get(key));
+            }
+            if (!this.ends.contains(until.json())) {
+                this.lookAgain(until, begin, last);
             }
             return this.reader.planInputPartitions(
-                this.reader.deserializeOffset(Place.plain(begin)), this.reader.deserializeOffset(Place.plain(until.at)));
+                this.reader.deserializeOffset(Place.plain(begin)), this.reader.deserializeOffset(Place.plain(last)));
+        }
+
+        /** An epoch that an earlier run has planned: its topics may have been made anew since, or its messages be gone. */
+        private void lookAgain(Place until, TreeMap begin, TreeMap last) {
+            while (true) {
+                long now = System.currentTimeMillis();
+                try {
+                    TreeMap topics = this.described(now);
+                    TreeSet keys = partitions(topics);
+                    keys.retainAll(last.keySet());
+                    TreeMap earliest = this.listed(keys, OffsetSpec.earliest());
+                    TreeMap latest = this.listed(keys, OffsetSpec.latest());
+                    for (Iterator all = new TreeSet(last.keySet()).iterator(); all.hasNext(); ) {
+                        Key key = (Key) all.next();
+                        long first = ((Long) begin.get(key)).longValue();
+                        long end = ((Long) last.get(key)).longValue();
+                        if (first == end) {
+                            continue;
+                        }
+                        TopicDescription topic = (TopicDescription) topics.get(key.topic);
+                        boolean same = topic != null && topic.topicId().toString().equals(until.ids.get(key.topic));
+                        boolean whole = same && latest.containsKey(key) && ((Long) earliest.get(key)).longValue() <= first
+                            && ((Long) latest.get(key)).longValue() >= end;
+                        if (whole) {
+                            continue;
+                        }
+                        if (!this.onLoss.equals("continue")) {
+                            throw new IllegalStateException("Source '" + this.stage + "': the messages " + first + " to " + (end - 1) + " of "
+                                + key + ", which the epoch that was cut off is to read again, are not all there: the topic was deleted"
+                                + " and made anew, cut, or has dropped them. Let the job go on without them by on_loss=\"continue\".");
+                        }
+                        LOG.warn("Source '" + this.stage + "': the messages " + first + " to " + (end - 1) + " of " + key
+                            + " are not all there any more. The job goes on without those that are gone.");
+                        if (!same) {
+                            begin.remove(key);
+                            last.remove(key);
+                        }
+                    }
+                    return;
+                } catch (InterruptedException error) {
+                    throw stopped();
+                } catch (IllegalStateException error) {
+                    throw error;
+                } catch (Exception error) {
+                    this.away((Place) until, error, now);
+                }
+                try {
+                    Thread.sleep(AWAY_MS);
+                } catch (InterruptedException error) {
+                    throw stopped();
+                }
+            }
         }
 
         public PartitionReaderFactory createReaderFactory() {
@@ -702,7 +816,7 @@ public final class KafkaFeed implements TableProvider {
 
         public void stop() {
             if (this.admin != null) {
-                this.admin.close();
+                this.admin.close(Duration.ofSeconds(2L));
             }
             this.reader.stop();
         }

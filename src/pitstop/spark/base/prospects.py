@@ -53,6 +53,8 @@ _OF_NETWORK = frozenset(
 )
 _JAVA_PASSES = re.compile(
     r"(?m)^(?:Caused by)?: ((?:java\.net\.(?:Connect|NoRouteToHost|UnknownHost|SocketTimeout|Socket|PortUnreachable)Exception"
+    r"|org\.apache\.kafka\.common\.errors\.(?:Timeout|Disconnect|Network|NotLeaderOrFollower|LeaderNotAvailable"
+    r"|NotCoordinator|CoordinatorNotAvailable|BrokerNotAvailable)Exception|java\.util\.concurrent\.TimeoutException: Cannot fetch"
     r"|java\.sql\.SQL(?:Transient|Recoverable|NonTransientConnection|Timeout)\w*Exception|\S*\.CommunicationsException).*)$"
 )
 _RETRIED_STATUS = frozenset({408, 425, 429})

@@ -61,7 +61,7 @@ def _rows(messages: DataFrame, source: Source) -> DataFrame:
 
 def _reason(text: Column, valid: Column, source: Source) -> Column:
     blank = F.lit(" \t\r\n")
-    bare = F.trim(text, blank)
+    bare = F.btrim(text, blank)
     reason = (
         F.when(F.col("value").isNull(), "The value is null, a tombstone.")
         .when(~valid, "The value is no UTF-8.")
