@@ -121,6 +121,7 @@ class TestReading:
 
 
 class TestState:
+    @pytest.mark.long
     @pytest.mark.parametrize("damage", ["gone", "cut"])
     def test_a_file_of_saved_state(self, spark, tmp_path, damage):
         harness = Harness(spark, tmp_path)
@@ -159,6 +160,7 @@ class TestShuffling:
         assert plain(error.message).startswith("An epoch could not be written: ")
         assert "No space left on device" in error.message
 
+    @pytest.mark.long
     def test_rows_that_no_task_can_send(self, spark, tmp_path):
         p = ps.Pipeline()
         lock = F.udf(lambda key: __import__("threading").Lock(), "binary")
@@ -219,6 +221,7 @@ def turned(frame):
 
 
 class TestUserCode:
+    @pytest.mark.long
     def test_a_function_of_an_expression(self, spark, tmp_path):
         p = ps.Pipeline()
         rows = numbers(p, rows=10).with_columns(k="cast(key as string)")
@@ -227,6 +230,7 @@ class TestUserCode:
         assert told.startswith("An epoch failed in stage 'words' (test_causes.py:")
         assert f"function looked (test_causes.py, line {looked.__code__.co_firstlineno + 1}): KeyError: '" in told
 
+    @pytest.mark.long
     def test_a_function_that_turns_frames(self, spark, tmp_path):
         p = ps.Pipeline()
         numbers(p, rows=10).transform(turned, name="turned").write_to(ps.sinks.custom(Collected()), name="out")
@@ -234,6 +238,7 @@ class TestUserCode:
         assert told.startswith("An epoch failed in stage 'turned' (test_causes.py:")
         assert told.endswith("KeyError: 'nope'")
 
+    @pytest.mark.long
     def test_a_sink_of_ones_own_in_processes_of_spark(self, spark, tmp_path):
         class Own:
             def write(self, rows, info):
@@ -255,6 +260,7 @@ class TestUserCode:
 
 
 class TestSnapshotsAndSelect:
+    @pytest.mark.long
     @pytest.mark.parametrize("case", ["no parquet", "cut", "flipped"])
     def test_a_file_that_is_imported(self, spark, tmp_path, case):
         state = saved(spark, tmp_path)
@@ -305,6 +311,7 @@ def saved(spark, folder):
     return _SAVED["state"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("metrics", [True, False])
 def test_the_rows_of_a_source_count_once_however_many_branches_read_it(spark, tmp_path, metrics):
     folder = tmp_path / "in"
