@@ -3,6 +3,7 @@
 import json
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,27 @@ class Broker:
     def send_numbers(self, topic, numbers, partitions=2, **transaction):
         """Send ``{"n": number}`` for each number, by turns into the partitions."""
         self.send(topic, [(f"k{n % 5}", json.dumps({"n": n}), n % partitions) for n in numbers], **transaction)
+
+    def messages(self, topic):
+        """Return what a reader of committed messages finds in a topic, partition by partition: (key, value, headers)."""
+        settings = {"bootstrap.servers": self.servers, "group.id": "reader", "isolation.level": "read_committed"}
+        consumer = Consumer(
+            settings | {"enable.partition.eof": True, "enable.auto.commit": False, "auto.offset.reset": "earliest"}
+        )
+        try:
+            open_partitions = set(range(self._partitions(topic)))
+            consumer.assign([TopicPartition(topic, number, 0) for number in open_partitions])
+            messages, deadline = [], time.monotonic() + SECONDS
+            while open_partitions:
+                assert time.monotonic() < deadline, "the end of the topic did not come"
+                message = consumer.poll(1)
+                if message is not None and message.error() is not None:
+                    open_partitions.discard(message.partition())
+                elif message is not None:
+                    messages.append((message.key(), message.value(), dict(message.headers() or ())))
+            return messages
+        finally:
+            consumer.close()
 
     def committed(self, group, topic, partitions):
         """Return the offsets of a group."""

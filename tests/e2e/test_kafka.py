@@ -21,6 +21,7 @@ def counting(servers, folder):
     p = ps.Pipeline()
     numbers = p.read_from(ps.sources.kafka(servers, "numbers", schema="n bigint", with_metadata=("key",)), name="numbers")
     numbers.write_to(ps.sinks.files(folder, format="json"), name="rows")
+    numbers.write_to(ps.sinks.kafka(servers, "copies", key="key", value="n"), name="copies")
     counted = numbers.group_by("key").rolling_aggregate("counted", seen=ps.count())
     counted.write_to(ps.sinks.map("counts", key="key"), name="counts")
     {more}
@@ -54,6 +55,7 @@ def test_a_job_on_a_topic_is_changed_and_killed_while_messages_come_and_counts_e
 
     try:
         broker.make("numbers")
+        broker.make("copies")
         producer = threading.Thread(target=produce)
         producer.start()
         with Stack(tmp_path / "stack", spares=1) as stack:
@@ -74,6 +76,8 @@ def test_a_job_on_a_topic_is_changed_and_killed_while_messages_come_and_counts_e
             }
             wait_until(lambda: len(numbers_in(rows)) >= len(sent), 60, "the files of the last epoch")
             assert sorted(numbers_in(rows)) == sent
+            wait_until(lambda: len(broker.messages("copies")) >= len(sent), 60, "the messages of the last epoch")
+            assert sorted(int(value) for _, value, _ in broker.messages("copies")) == sent
     finally:
         over.set()
         broker.kill()

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol, Self
 
 from pitstop.errors import UsageError
 from pitstop.kit.local_paths import local_path
+from pitstop.pipeline.sources import TOPIC
 
-__all__ = ["EpochInfo", "SinkWriter", "custom", "files", "logger", "map", "noop"]
+__all__ = ["EpochInfo", "SinkWriter", "custom", "files", "kafka", "logger", "map", "noop"]
 
 
 class EpochInfo(Protocol):
@@ -149,6 +150,28 @@ class FilesSink(Sink):
 
 
 @dataclass(frozen=True)
+class KafkaSink(Sink):
+    """Messages of a topic."""
+
+    kind: ClassVar[str] = "kafka"
+    servers: str
+    topic: str
+    key: Any
+    """Name or expression of the key column; None: messages have none."""
+    value: Any
+    """Name or expression of the value; None: an object of all columns."""
+    headers: tuple[tuple[str, Any], ...] = ()
+    """Name of a header -> name or expression of its column."""
+    settings: tuple[tuple[str, str], ...] = ()
+    """Settings of Kafka's producer, in the words of librdkafka."""
+
+    @property
+    def expressions(self) -> tuple[Any, ...]:
+        columns = (self.key, self.value, *(column for _, column in self.headers))
+        return tuple(column for column in columns if column is not None)
+
+
+@dataclass(frozen=True)
 class NoopSink(Sink):
     """No target: the rows are dropped."""
 
@@ -227,6 +250,36 @@ def files(path: str, format: str = "parquet", partition_by: tuple[str, ...] | li
 
 def _option(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def kafka(
+    servers: str,
+    topic: str,
+    *,
+    key: Any = None,
+    value: Any = None,
+    headers: Mapping[str, Any] | None = None,
+    settings: Mapping[str, str] | None = None,
+) -> Sink:
+    """Write rows as messages of a topic. Exactly once for readers of committed messages (``isolation.level=read_committed``).
+
+    ``key``, ``value`` and ``headers`` are column names or expressions. A text or binary column is written as it is, any other
+    one as JSON; without ``value`` it is a JSON object of all columns. A null value is a tombstone. Rows with one key keep to one
+    partition.
+
+    An epoch is written by four tasks, each in one transaction that also holds the mark of the epoch, so an epoch that is
+    written again adds nothing. A reader may see a part of an epoch for a moment, but no row twice, and none of a task that
+    failed. What was written is not withdrawn when a job goes back from an update.
+
+    It needs ``pip install 'pitstop[kafka]'`` where jobs run. ``settings`` are those of librdkafka's producer.
+    """
+    if not TOPIC.fullmatch(topic):
+        raise UsageError(f"{topic!r} is no name of a topic: it has letters, digits, '.', '_' and '-' alone, at most 249.")
+    for name in settings or {}:
+        if name.lower() in ("bootstrap.servers", "transactional.id", "enable.idempotence"):
+            raise UsageError(f"{name} is Pitstop's own: leave it out of settings.")
+    consumers = tuple((name, str(setting)) for name, setting in (settings or {}).items())
+    return KafkaSink(servers, topic, key, value, tuple((headers or {}).items()), consumers)
 
 
 def noop() -> Sink:

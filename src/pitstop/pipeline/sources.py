@@ -22,7 +22,8 @@ _NO_FOLDERS = ("http", "https", "ftp", "sftp", "data", "jar")
 """Schemes whose URLs name no folder that can be listed and watched."""
 
 _CONSUMERS_OWN = ("bootstrap.servers", "isolation.level", "group.id", "auto.offset.reset", "enable.auto.commit")
-_TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+"""The name of a topic of Kafka."""
 _METADATA = {
     "key": "string",
     "topic": "string",
@@ -197,7 +198,7 @@ def kafka(
     if bool(names) == (pattern is not None):
         raise UsageError("kafka reads one topic, several topics, or those of a pattern: give topic, topics or pattern.")
     for name in names:
-        if not _TOPIC.fullmatch(name):
+        if not TOPIC.fullmatch(name):
             raise UsageError(f"{name!r} is no name of a topic: it has letters, digits, '.', '_' and '-' alone, at most 249.")
     if value not in ("json", "csv", "text", "bytes"):
         raise UsageError(f"kafka reads values of json, csv, text or bytes, not {value!r}.")
