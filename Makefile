@@ -19,7 +19,7 @@ DRAW = $(if $(SHORT),--draw=$(SHORT)) $(if $(UNTIL),--until=$(UNTIL))
 # Two processes, each with a Spark session; the tests of a file stay together, for what they share.
 SPREAD := -n 2 --dist loadfile --no-loadscope-reorder
 # What holds with a store in PostgreSQL, too.
-ON_POSTGRES := tests/contract tests/unit/store tests/postgres
+ON_POSTGRES := tests/contract tests/unit/store tests/postgres tests/spark/sinks/test_postgres.py
 # Markers of the tiers (CONTRIBUTING.md): what CI runs after `make test`, and what has a target of its own alone.
 LONG := rules or long
 APART := matrix or hosts or members or page or kubernetes

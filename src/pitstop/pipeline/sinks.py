@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol, Self
 
 from pitstop.errors import UsageError
 from pitstop.kit.local_paths import local_path
 from pitstop.pipeline.sources import TOPIC
 
-__all__ = ["EpochInfo", "SinkWriter", "custom", "files", "kafka", "logger", "map", "noop"]
+__all__ = ["EpochInfo", "SinkWriter", "custom", "files", "kafka", "logger", "map", "noop", "postgres"]
 
 
 class EpochInfo(Protocol):
@@ -172,6 +172,27 @@ class KafkaSink(Sink):
 
 
 @dataclass(frozen=True)
+class PostgresSink(Sink):
+    """Rows of a table of PostgreSQL."""
+
+    kind: ClassVar[str] = "postgres"
+    url: str = field(repr=False)
+    """The address of the database. It may hold a password."""
+    table: str
+    """The name of the table, with its schema if it has one."""
+    key: tuple[str, ...] = ()
+    """The columns of the key; empty: rows are inserted."""
+    order_by: str | None = None
+    """The column whose highest value marks the newest row of a key; None: the row that comes last."""
+    delete_when: Any = None
+    """The condition on which a row removes the one of its key; None: none does."""
+
+    @property
+    def expressions(self) -> tuple[Any, ...]:
+        return () if self.delete_when is None else (self.delete_when,)
+
+
+@dataclass(frozen=True)
 class NoopSink(Sink):
     """No target: the rows are dropped."""
 
@@ -280,6 +301,30 @@ def kafka(
             raise UsageError(f"{name} is Pitstop's own: leave it out of settings.")
     consumers = tuple((name, str(setting)) for name, setting in (settings or {}).items())
     return KafkaSink(servers, topic, key, value, tuple((headers or {}).items()), consumers)
+
+
+def postgres(
+    url: str, table: str, *, key: str | Sequence[str] = (), order_by: str | None = None, delete_when: Any = None
+) -> Sink:
+    """Write rows into a table of PostgreSQL, exactly once: the rows of an epoch and its mark are in one transaction.
+
+    ``url``: ``postgresql://user:password@host:port/database``. The columns of the rows are columns of ``table``, which is there
+    already; other ones keep their defaults. Structs, arrays and maps are written as JSON, into columns ``jsonb`` or ``text``.
+
+    Without ``key`` each row is inserted. With the columns of a key, which the table has a unique index of, a row replaces the
+    one of its key; ``delete_when``, a condition on the row, removes it instead. ``order_by``, a column of the table, says which
+    row of a key is newer: an older one changes nothing, a null is the oldest. Without it the row that comes last wins. Rows whose
+    key is null are left out, and the log says how many.
+
+    The marks of epochs are in a table ``pitstop_marks`` of the same schema, which the sink makes. It needs ``pip install
+    'pitstop[postgres]'`` where jobs run. What was written is not withdrawn when a job goes back from an update.
+    """
+    names = (key,) if isinstance(key, str) else tuple(key)
+    if not url.startswith(("postgresql://", "postgres://")):
+        raise UsageError("postgres writes to postgresql://user:password@host:port/database.")
+    if not names and (order_by is not None or delete_when is not None):
+        raise UsageError("order_by and delete_when say what becomes of the row of a key: name the columns of the key.")
+    return PostgresSink(url, table, names, order_by, delete_when)
 
 
 def noop() -> Sink:
