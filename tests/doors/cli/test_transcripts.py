@@ -107,11 +107,11 @@ def test_submit_of_a_bounded_job_is_done_when_that_runs_or_has_completed(cli, st
 
 def test_submit_of_a_job_that_fails_tells_its_failure(cli, artifact):
     path = artifact("# fails: Stage 'speed': there is no column vin.")
-    assert cli("submit", path) == (
-        1,
-        f"Submitting artifact '{path}' with arguments []\n",
-        "ERROR: Stage 'speed': there is no column vin.\n\nTo see the full stack trace, re-run with the -v/--verbosity option\n",
-    )
+    code, out, err = cli("submit", path)
+    assert (code, out) == (1, f"Submitting artifact '{path}' with arguments []\n")
+    # To run it again with -v would submit it again.
+    message = r"ERROR: Stage 'speed': there is no column vin\.\n\nTo see the full stack trace: pitstop logs (\S+)\n"
+    assert cli("logs", re.fullmatch(message, err)[1])[0] == 0
     assert cli("submit", "-v", path)[2] == (
         "ERROR: Stage 'speed': there is no column vin.\n\n"
         "Traceback (most recent call last):\nStage 'speed': there is no column vin.\n"
