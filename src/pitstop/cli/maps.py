@@ -97,11 +97,11 @@ def entries(
     """Print entries, by key: the key, a tab, the value as JSON; with -o json its version, too."""
     service, page = call.service(), min(PAGE, limit or PAGE)
     wanted = _entries(service, name, prefix, page) if where is None else _searched(service, name, where, prefix, page)
-    found = _first_seen(islice(wanted, limit), lambda: _check_there(service, name))
+    map_entries = _first_seen(islice(wanted, limit), lambda: _check_there(service, name))
     if call.structured:
-        call.show([{"key": entry.key, "value": json.loads(entry.value), "version": entry.version} for entry in found])
+        call.show([{"key": entry.key, "value": json.loads(entry.value), "version": entry.version} for entry in map_entries])
         return
-    for entry in found:
+    for entry in map_entries:
         print(f"{in_one_line(entry.key)}\t{entry.value}")
 
 
@@ -136,12 +136,12 @@ def journal(
 ) -> None:
     """Print the events of a map's journal, oldest first."""
     events = islice(_events(call, name, after, min(PAGE, limit or PAGE)), limit)
-    found = _first_seen(events, lambda: _check_there(call.service(), name))
+    journal_events = _first_seen(events, lambda: _check_there(call.service(), name))
     if call.structured:
-        call.show([_event_facts(event) for event in found])
+        call.show([_event_facts(event) for event in journal_events])
         return
     print(f"{'SEQUENCE':>10} {'TIME':<23} {'KIND':<8} {'KEY':<20} VALUE")
-    for event in found:
+    for event in journal_events:
         key, value = in_one_line(event.key), event.new_value or ""
         line = f"{event.sequence:>10} {iso(event.at) or '':<23} {event.kind:<8} {key:<20} {value}"
         print(line.rstrip())

@@ -65,16 +65,16 @@ def _fetched(jar: Jar, folder: Path) -> Path:
             return file
         raise PitstopError(f"The file {file} is not the jar that Pitstop was tried with: remove it, and it is fetched anew.")
     url = f"{os.environ.get(REPOSITORY_VARIABLE, REPOSITORY).rstrip('/')}/{jar.path}"
-    shown = str(httpx2.URL(url).copy_with(userinfo=b"", query=None))
+    address = str(httpx2.URL(url).copy_with(userinfo=b"", query=None))
     try:
         answer = httpx2.get(url, timeout=_SECONDS, follow_redirects=True).raise_for_status()
     except httpx2.HTTPError as error:
         raise PitstopError(
-            f"The jar {jar.file_name} cannot be fetched from {shown} ({_reason(error)}). On a machine without a way out, "
+            f"The jar {jar.file_name} cannot be fetched from {address} ({_reason(error)}). On a machine without a way out, "
             f"put the file into {folder}, or name a mirror in the variable {REPOSITORY_VARIABLE}."
         ) from error
     if _digest(answer.content) != jar.sha256:
-        raise PitstopError(f"What {shown} gives is not the jar that Pitstop was tried with (its SHA-256 is another one).")
+        raise PitstopError(f"What {address} gives is not the jar that Pitstop was tried with (its SHA-256 is another one).")
     begun = folder / f"{jar.file_name}.{secrets.token_hex(4)}"
     begun.write_bytes(answer.content)
     begun.rename(file)

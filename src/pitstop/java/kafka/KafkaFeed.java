@@ -271,8 +271,8 @@ public final class KafkaFeed implements TableProvider {
         private final TreeSet toldTopics = new TreeSet();
         private final TreeSet toldLosses = new TreeSet();
         private final String reading;
-        /** The ends that this feed has decided, and so has looked at. */
-        private final TreeSet ends = new TreeSet();
+        /** The last end that this feed has decided, after a look at the topics. Spark plans an epoch right after its end is known. */
+        private String decidedEnd = "";
 
         Feed(MicroBatchStream reader, CaseInsensitiveStringMap options) {
             this.reader = reader;
@@ -356,7 +356,7 @@ public final class KafkaFeed implements TableProvider {
                 Place end = this.decision(from);
                 if (end != from) {
                     DECISIONS.put(this.reading, new String[] {from.json(), end.json()});
-                    this.ends.add(end.json());
+                    this.decidedEnd = end.json();
                 }
                 return end;
             }
@@ -749,7 +749,7 @@ public final class KafkaFeed implements TableProvider {
                 begin.put(key, until.from.containsKey(key) ? until.from.get(key) : from.at.get(key));
                 last.put(key, until.at.get(key));
             }
-            if (!this.ends.contains(until.json())) {
+            if (!this.decidedEnd.equals(until.json())) {
                 this.lookAgain(until, begin, last);
             }
             return this.reader.planInputPartitions(

@@ -76,10 +76,10 @@ def _compiled(spark: SparkSession, name: str, loader: Any = None) -> Any:
 
 
 def _jar(spark: SparkSession, name: str, loader: Any = None) -> Path:
-    made = _compiled(spark, name, loader).getBytecodes()
+    bytecodes = _compiled(spark, name, loader).getBytecodes()
     # Spark deletes this folder when the session's context ends; until then executors may come that need the jar.
     jar = Path(str(spark.sparkContext._temp_dir)) / f"{name.rpartition('/')[2]}.jar"
     with zipfile.ZipFile(jar, "w") as archive:
-        for part in made.keySet():
-            archive.writestr(f"{part.replace('.', '/')}.class", bytes(made.get(part)))
+        for part in bytecodes.keySet():
+            archive.writestr(f"{part.replace('.', '/')}.class", bytes(bytecodes.get(part)))
     return jar

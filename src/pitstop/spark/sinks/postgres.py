@@ -123,10 +123,13 @@ def _marked(cursor: Cursor[Any], names: _Names, context: EpochContext) -> bool:
     """Mark the epoch; return False if the table has it already. The mark's row lets one writer at a time go on."""
     run = context.run
     token = run.fence.token if run.fence is not None else 0
-    cursor.execute(
-        f"CREATE TABLE IF NOT EXISTS {names.marks} (job text, sink text, lineage text NOT NULL, epoch bigint NOT NULL, "
-        "digest text, token bigint NOT NULL, PRIMARY KEY (job, sink))"
-    )
+    # Whoever may not make tables can write all the same, where an administrator has made this one.
+    cursor.execute("SELECT to_regclass(%s)", (names.marks,))
+    if cursor.fetchone() == (None,):
+        cursor.execute(
+            f"CREATE TABLE IF NOT EXISTS {names.marks} (job text, sink text, lineage text NOT NULL, epoch bigint NOT NULL, "
+            "digest text, token bigint NOT NULL, PRIMARY KEY (job, sink))"
+        )
     place = (run.job_id, context.stage)
     cursor.execute(
         f"INSERT INTO {names.marks} VALUES (%s, %s, '', -1, NULL, 0) ON CONFLICT DO NOTHING",
@@ -176,9 +179,9 @@ def _put(cursor: Cursor[Any], sink: PostgresSink, names: _Names, table: pa.Table
     changes = ", ".join(f"{name} = EXCLUDED.{name}" for name in others)
     condition = f" WHERE {newer.replace('i.', 'EXCLUDED.')}" if sink.order_by else ""
     action = f"DO UPDATE SET {changes}{condition}" if others else "DO NOTHING"
-    kept = f" WHERE NOT {_REMOVES}" if removes else ""
+    puts = f" WHERE NOT {_REMOVES}" if removes else ""
     cursor.execute(
-        f"INSERT INTO {names.target} AS t ({columns}) SELECT {columns} FROM ({newest}) i{kept} ON CONFLICT ({key}) {action}"
+        f"INSERT INTO {names.target} AS t ({columns}) SELECT {columns} FROM ({newest}) i{puts} ON CONFLICT ({key}) {action}"
     )
 
 
