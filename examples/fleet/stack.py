@@ -45,7 +45,15 @@ class Stack:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if kind is not None:
+            print(self.last_lines(), file=sys.stderr)
         self.end()
+
+    def last_lines(self, lines: int = 60) -> str:
+        """Return the end of each log of the server, its simulators and its jobs: what tells why a story went wrong."""
+        logs = sorted(path for path in self.folder.rglob("*.log") if path.is_file())
+        ends = ("\n".join(path.read_text(errors="replace").splitlines()[-lines:]) for path in logs)
+        return "\n".join(f"---- {path.relative_to(self.folder)}\n{end}" for path, end in zip(logs, ends, strict=True))
 
     def start_server(self, seconds: float = 60.0, members: int = 0, options: tuple[str, ...] = ()) -> Client:
         """Start ``pitstop serve``, with so many members; returns once it answers."""
@@ -122,8 +130,7 @@ class Stack:
         assert process.stdout is not None
         line = process.stdout.readline()
         if not line:
-            logs = "\n".join(path.read_text()[-600:] for path in self.folder.glob("*.log"))
-            raise RuntimeError(f"A process ended at once (exit code {process.wait(seconds)}):\n{logs}")
+            raise RuntimeError(f"A process ended at once (exit code {process.wait(seconds)}):\n{self.last_lines()}")
         return line
 
 

@@ -22,6 +22,8 @@ from pitstop.client import HttpService
 SECONDS = 400
 """How long a step may take on a machine that has other work."""
 CHROMIUM = ("--no-sandbox", "--disable-background-networking", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
+RUNNING = re.compile("^RUNNING$")
+"""The state alone: NOT_RUNNING has the word in it, too."""
 WIDE: ViewportSize = {"width": 1280, "height": 860}
 
 
@@ -87,14 +89,14 @@ def tell(stack: Stack, page: Page, members: int, pictures: Path | None = None) -
 
     step("Submit the ingest job")
     submit(reader, stack, "ingest.py", "fleet-ingest")
-    reader.sees("RUNNING")
+    reader.sees(RUNNING)
     nodes = str(members) if members else "the server's machine"
     expect_nodes(reader, nodes)
     check(True, f"it runs; nodes in use: {nodes}")
 
     step("Watch the vehicles move on the map, and look one of them up")
     reader.place("Maps")
-    page.get_by_role("link", name="vehicles").click()
+    page.get_by_role("link", name="vehicles").click(timeout=SECONDS * 1000)  # it is there from the first epoch on
     wait_until(lambda: client.map("vehicles").size() == 60, SECONDS, "all vehicles in the map")
     page.get_by_role("tab", name="Picture").click()
     page.locator('[data-picture][data-objects="60"]').wait_for(timeout=SECONDS * 1000)
@@ -152,7 +154,7 @@ def tell(stack: Stack, page: Page, members: int, pictures: Path | None = None) -
     page.get_by_role("link", name="my-snapshot", exact=True).click()
     page.get_by_role("link", name="Start a job from it").click()
     submit(reader, stack, "ingest_v2.py", "fleet-ingest-2", open_form=False)
-    reader.sees("RUNNING")
+    reader.sees(RUNNING)
     wait_until(lambda: ingested(stack.archive).total() > at_snapshot.total() + 100, SECONDS, "more pings")
     check(True, "it goes on where the snapshot was taken")
 
@@ -167,7 +169,7 @@ def tell(stack: Stack, page: Page, members: int, pictures: Path | None = None) -
     counted = f"{verdict.emitted:,} emitted, {verdict.ingested:,} ingested, {verdict.missed} missed, {verdict.doubled} doubled"
     check(verdict.clean, counted)
     reader.button("Resume").click()
-    reader.sees("RUNNING")
+    reader.sees(RUNNING)
 
     step("Shut the cluster down")
     check(reader.faults == [], f"the browser has found nothing wrong {reader.faults or ''}")
