@@ -47,7 +47,7 @@ class Epochs:
 
     def write(self, rows, schema=SCHEMA, parts=1):
         frame = self._spark.createDataFrame(rows, schema).coalesce(parts)
-        lowering = Lowering(self._spark, streaming=False, given={id(self._pipeline.nodes[0]): frame})
+        lowering = Lowering(self._spark, streaming=False, frames={id(self._pipeline.nodes[0]): frame})
         for node in self._pipeline.nodes:
             if node.spec.op == "sink":
                 write_sink(node, lowering.frame(node), self.epoch, self._environment)
@@ -238,7 +238,7 @@ def test_of_windows_the_one_that_ends_last_wins_and_its_result_over_an_early_one
 
     def put(*results):
         frame = spark.createDataFrame([("a", at(end - 20), at(end), early, n) for end, early, n in results], schema)
-        lowering = Lowering(spark, streaming=False, given={id(p.nodes[2]): frame})
+        lowering = Lowering(spark, streaming=False, frames={id(p.nodes[2]): frame})
         write_sink(p.nodes[-1], lowering.frame(p.nodes[-1]), epochs.epoch, epochs._environment)
         epochs.epoch += 1
         return epochs.content()["a"]

@@ -57,13 +57,13 @@ def costs_of(epochs: Sequence[Epoch], row_ms: float | None = None) -> Costs:
     took long for a reason of their own do not count. If nothing is known yet of the cost of a row, rows are taken to cost all of
     it: the next epoch, with fewer rows, shows how far that is true.
     """
-    told = [
+    slopes = [
         (more.ms - fewer.ms) / (more.rows - fewer.rows)
         for fewer, more in combinations(sorted(epochs, key=lambda epoch: epoch.rows), 2)
         if more.rows >= fewer.rows * _APART
     ]
     most = median(epoch.ms / epoch.rows for epoch in epochs)
-    row_ms = max(0.0, min(most, median(told))) if told else min(most, most if row_ms is None else row_ms)
+    row_ms = max(0.0, min(most, median(slopes))) if slopes else min(most, most if row_ms is None else row_ms)
     return Costs(row_ms, max(0.0, median(epoch.ms - row_ms * epoch.rows for epoch in epochs)))
 
 

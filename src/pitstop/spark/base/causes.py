@@ -229,9 +229,9 @@ def _not_read(evidence: Evidence) -> str | None:
     stage = stage_of_file(path, evidence.nodes)
     mismatch = _MISMATCH.search(evidence.text)
     if mismatch is not None:
-        column, asked, has = mismatch["column"], mismatch["asked"], mismatch["has"]
+        column, expected_type, has = mismatch["column"], mismatch["asked"], mismatch["has"]
         return (
-            f"{stage}the file {path} has column '{column}' as {has.lower()} of parquet, which is no {asked}: "
+            f"{stage}the file {path} has column '{column}' as {has.lower()} of parquet, which is no {expected_type}: "
             "take it away, or give the source another schema."
         )
     first = evidence.first

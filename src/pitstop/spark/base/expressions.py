@@ -25,8 +25,8 @@ def raised_in(error: BaseException, nodes: Iterable[Node]) -> str | None:
             continue
         if context.contextType() == QueryContextType.DataFrame:
             return f"a call of '{fragment}'"  # where that stands in the user's code Spark does not tell
-        found = [node for node in nodes if any(fragment in text for text in _expressions(node.spec))]
-        stages = " or ".join(f"stage '{node.name}' ({node.location})" for node in found)
+        matching_nodes = [node for node in nodes if any(fragment in text for text in _expressions(node.spec))]
+        stages = " or ".join(f"stage '{node.name}' ({node.location})" for node in matching_nodes)
         return f"{stages}, expression '{fragment}'" if stages else f"the expression '{fragment}'"
     return None
 

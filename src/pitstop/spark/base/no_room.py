@@ -40,8 +40,8 @@ _DATA = ("22", "P0001")
 def without_rows(text: str) -> str:
     """Return an error's text without those messages of Spark's that say that a row is wrong, and quote it."""
     # Behind the last state the pattern would look through all of a long text once for each word in brackets.
-    end = max((found.end() for found in _STATE.finditer(text)), default=0)
-    return _OF_ROWS.sub(lambda found: "" if found[1].startswith(_DATA) else found[0], text[:end]) + text[end:]
+    end = max((match.end() for match in _STATE.finditer(text)), default=0)
+    return _OF_ROWS.sub(lambda match: "" if match[1].startswith(_DATA) else match[0], text[:end]) + text[end:]
 
 
 def no_room_in(text: str) -> str | None:
@@ -54,11 +54,11 @@ def _says_so(line: str) -> bool:
         return True
     if not any(word in line for word in _WORDS):
         return False
-    said, of_driver = line, False
-    while (around := _AROUND.match(said)) is not None:
-        said, of_driver = said[around.end() :], around[0].rstrip().endswith(_OF_DRIVER)
-    kind = said.partition(":")[0].split(" exitCode=")[0].rpartition(".")[2]
+    rest, of_driver = line, False
+    while (around := _AROUND.match(rest)) is not None:
+        rest, of_driver = rest[around.end() :], around[0].rstrip().endswith(_OF_DRIVER)
+    kind = rest.partition(":")[0].split(" exitCode=")[0].rpartition(".")[2]
     if kind in _PYTHON | _LIBRARIES or _JAVA.fullmatch(kind):
         return True
     # Of an error of its driver Spark tells the words alone. Its own errors begin with their class, others with their name.
-    return of_driver and not said.startswith("[") and not kind.endswith(("Error", "Exception"))
+    return of_driver and not rest.startswith("[") and not kind.endswith(("Error", "Exception"))

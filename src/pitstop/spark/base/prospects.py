@@ -83,8 +83,8 @@ def passes_in_worker(trace: str) -> str | None:
 
 def passes_in_java(trace: str) -> str | None:
     """Return the line of a trace in which Java says that something it asks over the network is away; None if none does."""
-    found = _JAVA_PASSES.search(without_rows(trace))
-    return found[1].strip() if found is not None else None
+    match = _JAVA_PASSES.search(without_rows(trace))
+    return match[1].strip() if match is not None else None
 
 
 _OF_JAVA = ("at ", "Caused by", "java.", "javax.", "org.", ": ")
@@ -106,9 +106,9 @@ def _passes(error: BaseException) -> bool:
 
 def _status(error: BaseException) -> int | None:
     """Return the status of an HTTP response that arrived, as requests, httpx and urllib report it."""
-    for said in (getattr(getattr(error, "response", None), "status_code", None), getattr(error, "code", None)):
-        if isinstance(said, int) and 400 <= said < 600:
-            return said
+    for status in (getattr(getattr(error, "response", None), "status_code", None), getattr(error, "code", None)):
+        if isinstance(status, int) and 400 <= status < 600:
+            return status
     return None
 
 

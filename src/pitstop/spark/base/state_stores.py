@@ -72,9 +72,9 @@ def _bytes_of_state(saved: SnapshotManifest) -> int:
 
     Without a report they are estimated from its files, rather too high.
     """
-    known = [saved.stages.get(stage, {}).get("bytes") for stage in Plan.from_dict(saved.plan).stateful]
-    if all(size is not None for size in known):
-        return sum(int(size or 0) for size in known)
+    sizes = [saved.stages.get(stage, {}).get("bytes") for stage in Plan.from_dict(saved.plan).stateful]
+    if all(size is not None for size in sizes):
+        return sum(int(size or 0) for size in sizes)
     return GROWN_IN_MEMORY * sum(file.bytes for file in saved.files if file.path.startswith(STATE_FILES))
 
 

@@ -58,5 +58,5 @@ def ddl_of(text: str) -> str:
                 return f"{quoted(name)}:{kind[0]}", kind[1]
         return None
 
-    found = type_at(0)
-    return found[0] if found is not None and found[1] == len(text) else text
+    outer = type_at(0)
+    return outer[0] if outer is not None and outer[1] == len(text) else text

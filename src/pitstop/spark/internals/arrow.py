@@ -23,17 +23,17 @@ def arrow_rows(rows: Sequence[Sequence[Any]], schema: StructType) -> pa.RecordBa
 
     Spark raises its exception if a value has another type and cannot be converted.
     """
-    wanted, columns = arrow_schema(schema), list(zip(*rows, strict=True)) or [()] * len(schema.fields)
-    arrays = [_column(values, kind.type, field) for values, kind, field in zip(columns, wanted, schema.fields, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=wanted)
+    target, columns = arrow_schema(schema), list(zip(*rows, strict=True)) or [()] * len(schema.fields)
+    arrays = [_column(values, kind.type, field) for values, kind, field in zip(columns, target, schema.fields, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=target)
 
 
 def python_values(values: pa.Array) -> list[Any]:
     """Return the result of ``to_pylist``, for most types many times faster. Timestamps must have no zone."""
     kind = values.type
     if pa.types.is_string(kind) or pa.types.is_binary(kind):
-        found: list[Any] = values.to_numpy(zero_copy_only=False).tolist()
-        return found
+        texts: list[Any] = values.to_numpy(zero_copy_only=False).tolist()
+        return texts
     if not _quick(values):
         listed: list[Any] = values.to_pylist()
         return listed
@@ -71,5 +71,5 @@ def _column(values: Sequence[Any], kind: pa.DataType, field: StructField) -> pa.
         # Spark converts more, and says what it cannot. Few jobs come here, and pandas takes time and memory in all of them.
         import pandas as pd
 
-        given = pd.Series(list(values), dtype=object)
-        return PandasToArrowConversion.convert([given], StructType([field]), timezone="UTC", arrow_cast=True).column(0)
+        series = pd.Series(list(values), dtype=object)
+        return PandasToArrowConversion.convert([series], StructType([field]), timezone="UTC", arrow_cast=True).column(0)

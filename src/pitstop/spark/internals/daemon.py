@@ -41,19 +41,19 @@ def _prepare() -> None:
     show()
     read_udfs: Callable[..., tuple[Any, Any, Any, Any]] = worker.read_udfs
 
-    def read(pickled: Any, told: Any, eval_type: int, settings: Any, evaluation: Any) -> tuple[Any, Any, Any, Any]:
+    def read(pickled: Any, arguments: Any, eval_type: int, settings: Any, evaluation: Any) -> tuple[Any, Any, Any, Any]:
         """Return, as Spark's ``read_udfs`` does, (function, profiler, reader of batches, writer of batches)."""
         follow_levels()
-        found = read_udfs(pickled, told, eval_type, settings, evaluation)
+        readers = read_udfs(pickled, arguments, eval_type, settings, evaluation)
         if eval_type != PythonEvalType.SQL_GROUPED_MAP_PANDAS_UDF_WITH_STATE:
-            return found
-        function, output = read_command(pickled, told[0].udfs[0])
+            return readers
+        function, output = read_command(pickled, arguments[0].udfs[0])
         if not hasattr(function, "of_key"):
-            return found  # a user's own
+            return readers  # a user's own
         from pitstop.spark.internals.keyed_batches import KeyedBatches
 
-        _, keys, *places = told[0].args
-        return (KeyedBatches(function, places[:keys], output), *found[1:])
+        _, keys, *places = arguments[0].args
+        return (KeyedBatches(function, places[:keys], output), *readers[1:])
 
     worker.read_udfs = read
 

@@ -12,8 +12,8 @@ def matches(spark: SparkSession, pattern: str) -> bool:
     """True if there is a file or folder of that pattern now."""
     path = classes(spark).org.apache.hadoop.fs.Path(pattern)
     settings = spark._jsparkSession.sessionState().newHadoopConf()
-    found = path.getFileSystem(settings).globStatus(path)
-    return found is not None and len(found) > 0
+    statuses = path.getFileSystem(settings).globStatus(path)
+    return statuses is not None and len(statuses) > 0
 
 
 def has_file_system(spark: SparkSession, scheme: str) -> bool:

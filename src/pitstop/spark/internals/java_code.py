@@ -46,10 +46,10 @@ def provider(spark: SparkSession, name: str, jars: list[Path]) -> str:
 
 def new(spark: SparkSession, java_class: Any, *arguments: Any) -> Any:
     """Return a new object of such a class, made by its only constructor."""
-    given = gateway(spark).new_array(classes(spark).java.lang.Object, len(arguments))
+    array = gateway(spark).new_array(classes(spark).java.lang.Object, len(arguments))
     for place, argument in enumerate(arguments):
-        given[place] = argument
-    return java_class.getConstructors()[0].newInstance(given)
+        array[place] = argument
+    return java_class.getConstructors()[0].newInstance(array)
 
 
 def _has(spark: SparkSession, loader: Any, name: str) -> bool:

@@ -22,16 +22,16 @@ _JAVA_SAYS = "Trace:"
 
 def classes(spark: SparkSession) -> Any:
     """Return the JVM's packages and classes, as attributes."""
-    found = spark._jvm
-    assert found is not None, "this session has no JVM: Pitstop runs with Spark classic, not with Spark Connect"
-    return found
+    jvm = spark._jvm
+    assert jvm is not None, "this session has no JVM: Pitstop runs with Spark classic, not with Spark Connect"
+    return jvm
 
 
 def gateway(spark: SparkSession) -> Any:
     """Return the gateway to the JVM, which makes arrays there."""
-    found = spark.sparkContext._gateway
-    assert found is not None, "this session has no JVM: Pitstop runs with Spark classic, not with Spark Connect"
-    return found
+    java_gateway = spark.sparkContext._gateway
+    assert java_gateway is not None, "this session has no JVM: Pitstop runs with Spark classic, not with Spark Connect"
+    return java_gateway
 
 
 def end(spark: SparkSession, seconds: float) -> None:

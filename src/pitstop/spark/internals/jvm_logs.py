@@ -14,8 +14,8 @@ def apply_to_jvm(spark: SparkSession, levels: Levels) -> None:
     configurator = log4j.core.config.Configurator
     configurator.reconfigure()
     for name, level in levels.items():
-        found = log4j.Level.toLevel(level.value)
+        java_level = log4j.Level.toLevel(level.value)
         if name == ROOT:
-            configurator.setRootLevel(found)
+            configurator.setRootLevel(java_level)
         else:
-            configurator.setLevel(name, found)
+            configurator.setLevel(name, java_level)

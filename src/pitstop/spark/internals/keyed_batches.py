@@ -100,11 +100,11 @@ class KeptState:
 
     def sent(self) -> tuple[str, bytes, bytes | None, int]:
         """Return what goes back to Spark: facts about the key, the key, its state, and its previous timeout."""
-        said = (
+        facts = (
             f'{self._facts.head}, "defined": {_truth(self.exists)}, "updated": {_truth(self._updated)}, '
             f'"removed": {_truth(self._removed)}, "timeoutTimestamp": {self._timeout_ms}}}'
         )
-        return said, self._key, pickle.dumps(self.get, pickle_protocol) if self.exists else None, self._facts.timeout_ms
+        return facts, self._key, pickle.dumps(self.get, pickle_protocol) if self.exists else None, self._facts.timeout_ms
 
 
 class KeyedBatches(Generic[R]):
@@ -140,17 +140,17 @@ class KeyedBatches(Generic[R]):
         items: R | None = None
         for batch in batches:
             data = pa.RecordBatch.from_arrays(batch.columns[:-1], names=batch.schema.names[:-1])
-            found, groups = self._function.of_arrow(data), _told(batch.column(batch.num_columns - 1))
-            starts = pa.array([told["startOffset"] for told in groups], pa.int64())
+            rows, groups = self._function.of_arrow(data), _told(batch.column(batch.num_columns - 1))
+            starts = pa.array([group["startOffset"] for group in groups], pa.int64())
             keys = self._function.keys_of_arrow([data.column(place).take(starts) for place in self._key_columns])
-            for told, key in zip(groups, keys, strict=True):
-                own = found.part(told["startOffset"], told["numRows"])
-                state = _received(told) if state is None else state
+            for group, key in zip(groups, keys, strict=True):
+                own = rows.part(group["startOffset"], group["numRows"])
+                state = _received(group) if state is None else state
                 if items is None:
                     items = own
                 else:
                     items.extend(own)
-                if told["isLastChunk"]:
+                if group["isLastChunk"]:
                     yield key, items, state
                     state = items = None
 
@@ -175,19 +175,19 @@ def _garbage_by_hand() -> Iterator[None]:
             gc.enable()
 
 
-def _received(told: dict[str, Any]) -> KeptState:
-    kept = told["object"]
-    return KeptState(facts_of(told["properties"]), told["keyRowAsUnsafe"], pickle.loads(kept) if kept else None)
+def _received(record: dict[str, Any]) -> KeptState:
+    pickled = record["object"]
+    return KeptState(facts_of(record["properties"]), record["keyRowAsUnsafe"], pickle.loads(pickled) if pickled else None)
 
 
 @lru_cache(maxsize=1_000)
 def facts_of(text: str) -> KeyFacts:
     """Return the facts in Spark's text about a key."""
-    found: dict[str, Any] = json.loads(text)
-    changing = {name: found.pop(name) for name in ("defined", "updated", "removed", "timeoutTimestamp")}
-    head = json.dumps(found | {"optionalValue": None}).removesuffix("}")
-    exists, timed_out = changing["defined"], found["hasTimedOut"]
-    return KeyFacts(exists, timed_out, found["eventTimeWatermarkMs"], changing["timeoutTimestamp"], head)
+    facts: dict[str, Any] = json.loads(text)
+    changing = {name: facts.pop(name) for name in ("defined", "updated", "removed", "timeoutTimestamp")}
+    head = json.dumps(facts | {"optionalValue": None}).removesuffix("}")
+    exists, timed_out = changing["defined"], facts["hasTimedOut"]
+    return KeyFacts(exists, timed_out, facts["eventTimeWatermarkMs"], changing["timeoutTimestamp"], head)
 
 
 def _truth(value: bool) -> str:
@@ -197,8 +197,8 @@ def _truth(value: bool) -> str:
 def _told(structs: pa.StructArray) -> list[dict[str, Any]]:
     """Return Spark's record of each key. Nulls follow the last key, because there are more rows than keys."""
     names = [field.name for field in structs.type]
-    known = structs.slice(0, len(structs) - structs.null_count)
-    return [dict(zip(names, values, strict=True)) for values in zip(*map(python_values, known.flatten()), strict=True)]
+    records = structs.slice(0, len(structs) - structs.null_count)
+    return [dict(zip(names, values, strict=True)) for values in zip(*map(python_values, records.flatten()), strict=True)]
 
 
 def _struct(rows: Sequence[Sequence[Any]], schema: StructType) -> pa.StructArray:

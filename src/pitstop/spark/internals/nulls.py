@@ -28,20 +28,20 @@ def with_nulls(frame: DataFrame, filtered: bool = False) -> DataFrame:
     def maybe_null(value: Column) -> Column:
         return Column(expressions.column(known_nullable(expressions.expression(value._jc))))
 
-    columns = [Column(expressions.column(given)) for given in items(analyzed(frame).output())]
+    columns = [Column(expressions.column(attribute)) for attribute in items(analyzed(frame).output())]
     # Of a constant the optimizer finds out again that it is not null, unless that hangs on what only a task knows.
     some = maybe_null(F.spark_partition_id())
     always = some.isNull() | some.isNotNull()
 
     def loose(column: Column, field: StructField) -> Column:
-        kind, wanted = field.dataType, _nullable(field.dataType)
+        kind, target = field.dataType, _nullable(field.dataType)
         # It also removes a cast by which nothing but the elements of a list or a map may be null.
         if isinstance(kind, ArrayType) and not kind.containsNull:
             column = F.transform(column, maybe_null)
         if isinstance(kind, MapType) and not kind.valueContainsNull:
             column = F.transform_values(column, lambda key, value: maybe_null(value))
-        if kind != wanted:
-            column = column.cast(wanted)
+        if kind != target:
+            column = column.cast(target)
         if not field.nullable:
             column = F.when(always, column)
         elif filtered:
@@ -53,13 +53,13 @@ def with_nulls(frame: DataFrame, filtered: bool = False) -> DataFrame:
 
 def strict_columns(schema: StructType) -> tuple[str, ...]:
     """Return the names of columns, fields (``column.field``) and elements (``column[]``) that are never null to Spark."""
-    found: list[str] = []
+    names: list[str] = []
 
     def look(name: str, kind: DataType) -> None:
         if isinstance(kind, StructType):
             for field in kind.fields:
                 own = f"{name}.{field.name}" if name else field.name
-                found.extend([own] if not field.nullable else [])
+                names.extend([own] if not field.nullable else [])
                 look(own, field.dataType)
         if isinstance(kind, (ArrayType, MapType)):
             element, strict = (
@@ -67,11 +67,11 @@ def strict_columns(schema: StructType) -> tuple[str, ...]:
                 if isinstance(kind, ArrayType)
                 else (kind.valueType, not kind.valueContainsNull)
             )
-            found.extend([f"{name}[]"] if strict else [])
+            names.extend([f"{name}[]"] if strict else [])
             look(f"{name}[]", element)
 
     look("", schema)
-    return tuple(found)
+    return tuple(names)
 
 
 def _nullable(kind: DataType) -> DataType:

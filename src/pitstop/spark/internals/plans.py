@@ -60,27 +60,27 @@ def own_operators(frame: DataFrame, inputs: list[DataFrame]) -> list[Operator | 
 
     A number marks the place of that input, with all its own operators.
     """
-    known = [(number, analyzed(given)) for number, given in enumerate(inputs)]
-    found: list[Operator | int] = []
+    input_plans = [(number, analyzed(input_frame)) for number, input_frame in enumerate(inputs)]
+    operators: list[Operator | int] = []
 
     def walk(node: Any) -> None:
-        for number, given in known:
-            if node.equals(given) or node.sameResult(given):
-                found.append(number)
+        for number, input_plan in input_plans:
+            if node.equals(input_plan) or node.sameResult(input_plan):
+                operators.append(number)
                 return
         below = list(children(node))
         if _keeps_state(node, below):
-            found.append(Operator(node.nodeName(), _form(node, below), _never_null(node, below), node))
+            operators.append(Operator(node.nodeName(), _form(node, below), _never_null(node, below), node))
         for child in below:
             walk(child)
 
     walk(analyzed(frame))
-    return found
+    return operators
 
 
-def explodes(frame: DataFrame, given: DataFrame) -> bool:
+def explodes(frame: DataFrame, source: DataFrame) -> bool:
     """Return True if a frame made from columns of another one has more, or fewer, rows: one of them is ``explode`` or similar."""
-    below, node = analyzed(given), analyzed(frame)
+    below, node = analyzed(source), analyzed(frame)
     while node is not None and not (node.equals(below) or node.sameResult(below)):
         if node.nodeName() == _EXPLODES:
             return True
@@ -149,21 +149,21 @@ def source_relations(frame: DataFrame) -> list[int]:
 
     Spark makes one source of equal relations, and names its folder below ``sources/`` by that number.
     """
-    known: list[Any] = []
-    found: list[int] = []
+    relations: list[Any] = []
+    numbers: list[int] = []
 
     def walk(node: Any) -> None:
         below = list(children(node))
         if not below and node.isStreaming():
-            number = next((i for i, other in enumerate(known) if other.equals(node)), len(known))
-            if number == len(known):
-                known.append(node)
-            found.append(number)
+            number = next((i for i, other in enumerate(relations) if other.equals(node)), len(relations))
+            if number == len(relations):
+                relations.append(node)
+            numbers.append(number)
         for child in below:
             walk(child)
 
     walk(analyzed(frame))
-    return found
+    return numbers
 
 
 def check_streamable(frame: DataFrame) -> None:

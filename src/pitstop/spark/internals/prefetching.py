@@ -50,17 +50,17 @@ class PrefetchingReader(_SimpleStreamReaderWrapper):
     def getCache(self, start: Offset, end: Offset) -> Iterator[pa.RecordBatch] | None:
         if len(self._planned) != 1 or not self._reader.is_small(self._planned[0]):
             return None
-        found, size = [], 0
+        batches, size = [], 0
         for batch in self._reader.read(self._planned[0]):
             size += batch.nbytes
             if size > MOST_BYTES:  # few rows, and long ones
                 return None
-            found.append(batch)
-        return iter(found)
+            batches.append(batch)
+        return iter(batches)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        found: Iterator[pa.RecordBatch] = self._reader.read(partition)
-        return found
+        batches: Iterator[pa.RecordBatch] = self._reader.read(partition)
+        return batches
 
     def commit(self, end: Offset) -> None:
         self._reader.commit(end)

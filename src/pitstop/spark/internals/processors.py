@@ -42,13 +42,13 @@ def declared(node: Any) -> list[Declared]:
     """Return the variables that the processor of a node declares, in that order; UndeclaredError if they cannot be read."""
     if not str(node.nodeName()).startswith(_OF_PYTHON):
         raise UndeclaredError("its processor is written in Java or Scala")
-    asked = _Recorder()
+    recorder = _Recorder()
     try:
         function, _ = CPickleSerializer().loads(_command(node))  # type: ignore[no-untyped-call]
-        function(asked, TransformWithStateInPandasFuncMode.PRE_INIT, None, iter(()))
+        function(recorder, TransformWithStateInPandasFuncMode.PRE_INIT, None, iter(()))
     except Exception as error:
         raise UndeclaredError(f"its init raises {type(error).__name__}: {str(error).partition(chr(10))[0]}") from error
-    return list(asked.variables.values())
+    return list(recorder.variables.values())
 
 
 def _command(node: Any) -> bytes:

@@ -93,8 +93,10 @@ def store_forms(spark: SparkSession, checkpoint: Path, operator: int, store: str
     listed = jvm.scala.jdk.javaapi.CollectionConverters.asScala(paths).toList()
     none = jvm.scala.Option.empty()
     families = state.StateSchemaCompatibilityChecker(provider, hadoop_settings(spark), listed, none, False).readSchemaFile()
-    found = [families.apply(number) for number in range(families.size())]
-    return {family.colFamilyName(): f"{_types(family.keySchema())} -> {_types(family.valueSchema())}" for family in found}
+    column_families = [families.apply(number) for number in range(families.size())]
+    return {
+        family.colFamilyName(): f"{_types(family.keySchema())} -> {_types(family.valueSchema())}" for family in column_families
+    }
 
 
 def _types(schema: Any) -> str:

@@ -54,8 +54,8 @@ def rolled(frame: DataFrame, keys: int, fold: Fold) -> DataFrame:
     restores, width = row.size() > 1, len(fold.accumulators)
     inputs, time = selected.child().output(), len(fold.row.fields) - 1
     function = new(spark, shared_class(spark, _FUNCTION), selected.projectList(), inputs, width, time, fold.ordered, restores)
-    taken = catalyst.expressions.CreateStruct.create(row) if restores else row.head()
-    made = catalyst.types.DataTypeUtils.toAttributes(_java(spark, StructType([StructField(ROLLED, fold.rolled, False)])))
+    value = catalyst.expressions.CreateStruct.create(row) if restores else row.head()
+    rolled = catalyst.types.DataTypeUtils.toAttributes(_java(spark, StructType([StructField(ROLLED, fold.rolled, False)])))
     nothing = catalyst.expressions.Literal.FalseLiteral()
     none_saved = catalyst.plans.logical.LocalRelation(
         catalyst.types.DataTypeUtils.toAttributes(_java(spark, fold.state)),
@@ -66,10 +66,10 @@ def rolled(frame: DataFrame, keys: int, fold: Fold) -> DataFrame:
     node = catalyst.plans.logical.FlatMapGroupsWithState(
         function,
         nothing,  # the key, which the function does not look at
-        taken,
+        value,
         key,
         whole,
-        made.head(),
+        rolled.head(),
         _as_it_is(spark, fold.state),
         streaming.OutputMode.Append(),
         False,
@@ -86,15 +86,15 @@ def rolled(frame: DataFrame, keys: int, fold: Fold) -> DataFrame:
 
 def _as_it_is(spark: SparkSession, schema: StructType) -> Any:
     """Return an encoder of Spark's own rows: the function keeps and gets back exactly what the state store holds."""
-    catalyst, kept = classes(spark).org.apache.spark.sql.catalyst, _java(spark, schema)
-    whole = catalyst.expressions.BoundReference(0, kept, True)
+    catalyst, java_schema = classes(spark).org.apache.spark.sql.catalyst, _java(spark, schema)
+    whole = catalyst.expressions.BoundReference(0, java_schema, True)
     into, back = [], []
     for place, field in enumerate(schema.fields):
         name, kind = catalyst.expressions.Literal.create(field.name, _java(spark, StringType())), _java(spark, field.dataType)
         into += [name, catalyst.expressions.GetStructField(whole, place, classes(spark).scala.Option.empty())]
         back += [name, catalyst.expressions.BoundReference(place, kind, True)]
     struct = catalyst.expressions.CreateNamedStruct
-    encoder = catalyst.encoders.RowEncoder.encoderFor(kept)
+    encoder = catalyst.encoders.RowEncoder.encoderFor(java_schema)
     return catalyst.encoders.ExpressionEncoder(encoder, struct(_seq(spark, *into)), struct(_seq(spark, *back)))
 
 

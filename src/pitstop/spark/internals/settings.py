@@ -46,6 +46,6 @@ def counts_rows(spark: SparkSession) -> bool:
 
 def state_provider(spark: SparkSession) -> str:
     """Return the class of the state store in use."""
-    found = spark.conf.get(STATE_PROVIDER)
-    assert found is not None
-    return found
+    provider = spark.conf.get(STATE_PROVIDER)
+    assert provider is not None
+    return provider

@@ -38,18 +38,18 @@ class WatermarkNode:
 
 def watermark_nodes(query: StreamingQuery) -> list[WatermarkNode]:
     """Return the watermark operators of the epoch that is running, or of the last one."""
-    found: list[WatermarkNode] = []
+    nodes: list[WatermarkNode] = []
 
     def walk(node: Any) -> None:
         if node.nodeName() == "EventTimeWatermark":
-            seen = node.eventTimeStats().value()
-            highest = int(seen.max()) - int(node.delayMs())
-            found.append(WatermarkNode(str(node.nodeId().toString()), int(seen.count()), highest, node))
+            statistics = node.eventTimeStats().value()
+            highest = int(statistics.max()) - int(node.delayMs())
+            nodes.append(WatermarkNode(str(node.nodeId().toString()), int(statistics.count()), highest, node))
         for child in children(node):
             walk(child)
 
     walk(java_query(query).lastExecution().executedPlan())
-    return found
+    return nodes
 
 
 @contextmanager

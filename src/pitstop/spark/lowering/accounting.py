@@ -65,17 +65,17 @@ class EpochRows:
 
 def epoch_rows(plan: Plan, observed: Mapping[str, Mapping[str, Any]], operators: list[Operator]) -> EpochRows:
     """Return the rows of an epoch according to its observations and operators."""
-    found = EpochRows()
+    epoch = EpochRows()
 
     def add(stage: str, figure: str, rows: Any) -> None:
-        figures = found.figures.setdefault(stage, {})
+        figures = epoch.figures.setdefault(stage, {})
         figures[figure] = figures.get(figure, 0) + int(rows or 0)
 
     observes_late: set[str] = set()
     for name, row in observed.items():
         if name.startswith(ROWS_IN):
             number, _, stage = name.removeprefix(ROWS_IN).partition(":")
-            found.inputs[stage, int(number)] = int(row["rows"])
+            epoch.inputs[stage, int(number)] = int(row["rows"])
             add(stage, TAKEN, row["rows"])
             for column, rows in row.items():
                 if column.startswith(LATE):
@@ -96,18 +96,18 @@ def epoch_rows(plan: Plan, observed: Mapping[str, Mapping[str, Any]], operators:
             add(name.removeprefix(FAILED), LeftOut.FAILED, row["rows"])
         elif name.startswith(LETTERS):
             stage = name.removeprefix(LETTERS).partition(":")[2]
-            looked, kept = found.letters.get(stage, (0, 0))
-            found.letters[stage] = looked + int(row[LOOKED_AT]), kept + int(row[KEPT])
+            looked, letters = epoch.letters.get(stage, (0, 0))
+            epoch.letters[stage] = looked + int(row[LOOKED_AT]), letters + int(row[KEPT])
     for slot, operator in zip(plan.operators, operators, strict=False):
         if slot.copy:  # the same rows once more
             continue
         dropped = int(operator.numRowsDroppedByWatermark)
-        found.operators[slot.stage, slot.role] = dropped, int(operator.numRowsUpdated)
+        epoch.operators[slot.stage, slot.role] = dropped, int(operator.numRowsUpdated)
         if slot.stage not in observes_late:
             add(slot.stage, LeftOut.LATE, dropped)
         if slot.role == _SEEN:
             add(slot.stage, LeftOut.REPEATED, operator.customMetrics.get(_REPEATED, 0))
-    return found
+    return epoch
 
 
 def check_rows(plan: Plan, rows: EpochRows, epoch: int) -> EngineError | None:
@@ -129,49 +129,49 @@ def _wrong(plan: Plan, rows: EpochRows) -> Iterator[str]:
     """Stages that two branches compute, each with its own rows: user-defined sources need not agree on an epoch."""
     stages = {stage.name: stage for stage in plan.stages if stage.name not in copied}
     once = [slot.stage for slot in plan.source_slots]
-    for (name, number), taken in rows.inputs.items():
+    for (name, number), rows_in in rows.inputs.items():
         stage = stages.get(name)
         if stage is None:
             continue
         came = _came(stages, stage.inputs[number], rows, once)
-        if came is not None and came != taken:
-            yield f"stage '{name}' takes {taken} rows of '{stage.inputs[number]}', which gives {came}"
+        if came is not None and came != rows_in:
+            yield f"stage '{name}' takes {rows_in} rows of '{stage.inputs[number]}', which gives {came}"
     for name, stage in stages.items():
         if GIVEN not in rows.figures.get(name, {}) or not any(of == name for of, _ in rows.inputs):
             continue
-        taken, given = rows.of(name, TAKEN), rows.of(name, GIVEN)
+        rows_in, rows_out = rows.of(name, TAKEN), rows.of(name, GIVEN)
         reasons = {reason: rows.of(name, reason) for reason in LeftOut if rows.of(name, reason)}
-        told = "".join(f" + {count} {reason.words}" for reason, count in reasons.items())
-        if stage.op in (DistinctSpec.op, RollingSpec.op) and taken != given + sum(reasons.values()):
-            yield f"stage '{name}' takes {taken} rows and gives {given}{told}"
-        yield from _wrong_windows(name, rows, taken - sum(reasons.values()), told)
-        yield from _wrong_join(name, rows, taken - sum(reasons.values()), told)
-        looked, kept = rows.letters.get(name, (0, 0))
-        if looked == taken and kept != sum(rows.of(name, reason) for reason in _KEPT):
-            yield f"stage '{name}' takes {taken} rows{told}, and {kept} are kept as dead letters"
+        losses = "".join(f" + {count} {reason.words}" for reason, count in reasons.items())
+        if stage.op in (DistinctSpec.op, RollingSpec.op) and rows_in != rows_out + sum(reasons.values()):
+            yield f"stage '{name}' takes {rows_in} rows and gives {rows_out}{losses}"
+        yield from _wrong_windows(name, rows, rows_in - sum(reasons.values()), losses)
+        yield from _wrong_join(name, rows, rows_in - sum(reasons.values()), losses)
+        looked, letters = rows.letters.get(name, (0, 0))
+        if looked == rows_in and letters != sum(rows.of(name, reason) for reason in _KEPT):
+            yield f"stage '{name}' takes {rows_in} rows{losses}, and {letters} are kept as dead letters"
 
 
-def _wrong_windows(name: str, rows: EpochRows, on_time: int, told: str) -> Iterator[str]:
-    taken, late = rows.of(name, TAKEN), rows.of(name, LeftOut.LATE)
+def _wrong_windows(name: str, rows: EpochRows, on_time: int, losses: str) -> Iterator[str]:
+    rows_in, late = rows.of(name, TAKEN), rows.of(name, LeftOut.LATE)
     for role in (_FRAMES, _SESSIONS):
         if (name, role) not in rows.operators:
             continue
         dropped, changed = rows.operators[name, role]
         if on_time < 0 or dropped > late or (late and not dropped):
-            yield f"stage '{name}' takes {taken} rows{told}, and {dropped} of its windows were late"
+            yield f"stage '{name}' takes {rows_in} rows{losses}, and {dropped} of its windows were late"
         elif role == _FRAMES and (changed > on_time or (on_time and not changed)):
-            yield f"stage '{name}' takes {taken} rows{told}, and {changed} of its windows have changed"
+            yield f"stage '{name}' takes {rows_in} rows{losses}, and {changed} of its windows have changed"
 
 
-def _wrong_join(name: str, rows: EpochRows, on_time: int, told: str) -> Iterator[str]:
+def _wrong_join(name: str, rows: EpochRows, on_time: int, losses: str) -> Iterator[str]:
     if (name, _JOIN) not in rows.operators:
         return
     dropped, held = rows.operators[name, _JOIN]
-    taken, late = rows.of(name, TAKEN), rows.of(name, LeftOut.LATE)
+    rows_in, late = rows.of(name, TAKEN), rows.of(name, LeftOut.LATE)
     if not late <= dropped <= late + rows.of(name, LeftOut.KEYLESS):
-        yield f"stage '{name}' takes {taken} rows{told}, and {dropped} of them were late"
+        yield f"stage '{name}' takes {rows_in} rows{losses}, and {dropped} of them were late"
     elif held > on_time:
-        yield f"stage '{name}' takes {taken} rows{told}, and {held} of them have come into its state"
+        yield f"stage '{name}' takes {rows_in} rows{losses}, and {held} of them have come into its state"
 
 
 def _came(stages: Mapping[str, PlanStage], name: str, rows: EpochRows, read: list[str]) -> int | None:

@@ -105,8 +105,8 @@ def _unread_table(pipeline: Pipeline, node: Node, error: PipelineError) -> Pipel
     """Return the error about a table without files. ``node``: the hash join, or a stage of its table."""
     joins = [join for join in pipeline.nodes if isinstance(join.spec, HashJoinSpec) and id(node) in _table_of(join)]
     join = node if isinstance(node.spec, HashJoinSpec) or not joins else joins[0]
-    said = error.message.removeprefix(f"Stage '{join.name}' ({join.location}): ")
-    message = f"The table of stage '{join.name}' ({join.location}) cannot be read: {said} {UNREAD_REMEDY}"
+    reason = error.message.removeprefix(f"Stage '{join.name}' ({join.location}): ")
+    message = f"The table of stage '{join.name}' ({join.location}) cannot be read: {reason} {UNREAD_REMEDY}"
     # Whoever writes the table may not have come to it yet.
     return PipelineError(message, **(error.details | PASSING))
 

@@ -93,5 +93,5 @@ def default_partitions(spark: SparkSession) -> int:
     State is kept by partition, and a core works on one at a time.
     """
     # On a cluster the executors may not be there yet.
-    told = spark.sparkContext.getConf().get("spark.cores.max")
-    return int(told) if told else max(1, spark.sparkContext.defaultParallelism or os.cpu_count() or 1)
+    cores = spark.sparkContext.getConf().get("spark.cores.max")
+    return int(cores) if cores else max(1, spark.sparkContext.defaultParallelism or os.cpu_count() or 1)

@@ -72,10 +72,10 @@ class Bound:
             return frame
         if observe is None:
             return frame.where(~self._is_ahead(frame))
-        told = frame.withColumn(FAR, self._is_ahead(frame))
+        marked = frame.withColumn(FAR, self._is_ahead(frame))
         # As text: a time may lie beyond what Python can tell.
         farthest = F.max(F.when(F.col(FAR), F.col(quoted(self.column)))).cast("string").alias("farthest")
-        observed = observe(told, f"{AHEAD}{stage}", F.count_if(F.col(FAR)).alias("rows"), farthest)
+        observed = observe(marked, f"{AHEAD}{stage}", F.count_if(F.col(FAR)).alias("rows"), farthest)
         return observed.where(~F.col(FAR)).drop(FAR)
 
     def beyond(self, frame: DataFrame, stage: str) -> DataFrame:
@@ -112,13 +112,13 @@ def event_time(node: Node, frame: DataFrame, declared: str) -> str:
     """Return the frame's event-time column: the declared one, or the one it was renamed to. PipelineError if it is gone."""
     column = declared
     if declared not in frame.columns:
-        found = [field.name for field in frame.schema.fields if WATERMARK_DELAY in field.metadata]
-        if len(found) != 1:
+        candidates = [field.name for field in frame.schema.fields if WATERMARK_DELAY in field.metadata]
+        if len(candidates) != 1:
             raise PipelineError(
                 f"Stage '{node.name}' ({node.location}): the event time '{declared}' is not among its columns any more: "
                 f"{', '.join(frame.columns)}."
             )
-        column = found[0]
+        column = candidates[0]
     if not isinstance(frame.schema[column].dataType, TimestampType):
         raise PipelineError(f"Stage '{node.name}' ({node.location}): column '{column}' is no timestamp.")
     return column

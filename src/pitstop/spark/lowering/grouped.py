@@ -29,8 +29,8 @@ def key_columns(frame: DataFrame, keys: tuple[str, ...]) -> list[Column]:
 
     Without keys that is one column with the same value in all rows.
     """
-    found = ((name, _one_zero(frame, name)) for name in keys)
-    return [as_key(frame, name, name) if key is None else key for name, key in found] or [F.lit(1).alias(ALL)]
+    pairs = ((name, _one_zero(frame, name)) for name in keys)
+    return [as_key(frame, name, name) if key is None else key for name, key in pairs] or [F.lit(1).alias(ALL)]
 
 
 def with_one_zero(frame: DataFrame, keys: Iterable[str]) -> DataFrame:

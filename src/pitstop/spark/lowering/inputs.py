@@ -46,9 +46,9 @@ def inputs_of(node: Node, name: str, aggregate: Aggregate, frame: DataFrame, tim
     if all(takes is Takes.VALUES for takes in aggregate.takes):
         return columns
     kinds = [field.dataType for field in frame.select(*columns).schema.fields]
-    for given, kind, takes in zip(aggregate.inputs, kinds, aggregate.takes, strict=True):
+    for value, kind, takes in zip(aggregate.inputs, kinds, aggregate.takes, strict=True):
         if strict and not _is_taken(kind, takes):
-            called, what = (f"'{given}'", given) if isinstance(given, str) else ("its input", "x")
+            called, what = (f"'{value}'", value) if isinstance(value, str) else ("its input", "x")
             raise PipelineError(
                 f"Stage '{node.name}' ({node.location}): aggregate '{name}' ({aggregate.kind}) takes {takes.value}, and "
                 f"{called} is {kind.simpleString()}: {_instead(kind, what)}."

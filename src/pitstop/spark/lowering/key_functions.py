@@ -81,8 +81,8 @@ class Items:
         """Return (the items that are no letters, the letters)."""
         if self.readable:
             return self, []
-        kept = [place for place, row in enumerate(self.rows) if not isinstance(row, Letter)]
-        return self._at(kept), [row for row in self.rows if isinstance(row, Letter)]
+        places = [place for place, row in enumerate(self.rows) if not isinstance(row, Letter)]
+        return self._at(places), [row for row in self.rows if isinstance(row, Letter)]
 
     def in_order(self) -> Items:
         """Return the items by event time.
@@ -163,7 +163,7 @@ class KeyedFunction:
                 text = None
             else:
                 held, last, out, text = self._guarded(key, live, held, last, text)
-            if state.exists or any(items.saved or ()) or len(live.rows) > sum(isinstance(made, Letter) for made in out):
+            if state.exists or any(items.saved or ()) or len(live.rows) > sum(isinstance(row, Letter) for row in out):
                 out += self._close(held, text, last, key, state)
             out += letters
         return self._sent(key, out)
@@ -198,9 +198,9 @@ class KeyedFunction:
             expired = self.timed and self._expired(last, at)
             tried = self._namespace(None) if expired else held
             try:
-                made = list(self.handle(tried, [row]))
+                results = list(self.handle(tried, [row]))
                 after = self.codec.encode(vars(tried))
-                self.letters.check(made)
+                self.letters.check(results)
             except Exception as error:
                 out.append(self.letters.of_row(row, error.error if isinstance(error, RowError) else error))
                 held = self._namespace(before)
@@ -208,7 +208,7 @@ class KeyedFunction:
             if expired:
                 out += self._evicted(held, last, key)
                 last = None
-            out += made
+            out += results
             held, before = tried, after
             if self.timed and (last is None or (at is not None and at > last)):
                 last = at
@@ -236,9 +236,9 @@ class KeyedFunction:
         """Return the rows as they leave: keys first, letters last."""
         own = key if self.keys else ()
         if self.letters is None:
-            return [(*own, *made) for made in out if not isinstance(made, Letter)]
+            return [(*own, *row) for row in out if not isinstance(row, Letter)]
         nothing = self.letters.nothing()
-        return [(*own, *nothing, made.parts) if isinstance(made, Letter) else (*own, *made, None) for made in out]
+        return [(*own, *nothing, row.parts) if isinstance(row, Letter) else (*own, *row, None) for row in out]
 
     def _plain(self, column: pa.Array) -> list[Any]:
         """Return the values of a key's column, with None for a value that Python cannot hold.
@@ -250,18 +250,18 @@ class KeyedFunction:
         except (OverflowError, ValueError):
             if self.letters is None:
                 raise
-        found: list[Any] = []
+        values: list[Any] = []
         for place in range(len(column)):
             try:
-                found += plain(column.slice(place, 1))
+                values += plain(column.slice(place, 1))
             except (OverflowError, ValueError):
-                found.append(None)
-        return found
+                values.append(None)
+        return values
 
     def _of_pandas(self, frame: pd.DataFrame) -> Items:
         columns = [name for name in (ROW, AT, SAVED) if name in frame]
-        found = self.of_arrow(pa.RecordBatch.from_pydict({name: self._arrow(name, frame[name]) for name in columns}))
-        return found if found.saved is not None else Items(found.rows, found.times, [None] * len(found.rows))
+        items = self.of_arrow(pa.RecordBatch.from_pydict({name: self._arrow(name, frame[name]) for name in columns}))
+        return items if items.saved is not None else Items(items.rows, items.times, [None] * len(items.rows))
 
     def _arrow(self, name: str, values: pd.Series) -> pa.Array:
         if name == ROW:
@@ -298,14 +298,14 @@ class KeyedFunction:
         state, guard = "", self._guard
         try:
             state = self.codec.encode(vars(held)) if guard is not None else ""
-            made = list(self.evict(held, key if self.keys else (), (last or 0) + (self.ttl_ms or 0)))
+            rows = list(self.evict(held, key if self.keys else (), (last or 0) + (self.ttl_ms or 0)))
             if guard is not None:
-                guard.check(made)
+                guard.check(rows)
         except Exception as error:
             if guard is None:
                 raise
             return [guard.of_key(key, state, error)]
-        return [*made]
+        return [*rows]
 
     @property
     def _guard(self) -> Letters | None:

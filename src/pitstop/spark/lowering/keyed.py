@@ -118,8 +118,8 @@ def _apply(
         old = restored.select(*key_columns(restored, keys), saved)
         live = live.withColumn(SAVED, F.lit(None).cast(f"struct<{STATE}:string,{LAST}:bigint>"))
         live = live.unionByName(old, allowMissingColumns=True)
-    made = [StructField(field.name, field.dataType) for field in output.fields]
-    shown = StructType([*(StructField(name, kind) for name, kind in kinds.items()), *made, StructField(LETTER, LETTER_TYPE)])
+    fields = [StructField(field.name, field.dataType) for field in output.fields]
+    shown = StructType([*(StructField(name, kind) for name, kind in kinds.items()), *fields, StructField(LETTER, LETTER_TYPE)])
     grouped = live.groupBy(*map(quoted, key_names(keys)))
     if not frame.isStreaming:
         return grouped.applyInArrow(_once(function, shown), shown)
@@ -142,10 +142,10 @@ def _once(function: KeyedFunction, shown: StructType) -> Callable[[tuple[Any, ..
         items = Items([], [])
         for batch in rows.to_batches():
             items.extend(function.of_arrow(batch))
-        made = function.of_key(
+        results = function.of_key(
             tuple(function.keys_of_arrow([pa.array([value]) for value in key])[0]) if key else (), items, NoState()
         )
-        return pa.Table.from_batches([arrow_rows(made, shown)])
+        return pa.Table.from_batches([arrow_rows(results, shown)])
 
     return whole
 
@@ -154,8 +154,8 @@ def _schema(node: Node, which: str, ddl: str) -> StructType:
     try:
         schema = DataType.fromDDL(ddl)
     except Exception as error:
-        wanted = f"its {which} {ddl!r} is no DDL such as 'n bigint, last string'"
-        raise PipelineError(f"Stage '{node.name}' ({node.location}): {wanted}: {first_line(error)}") from error
+        complaint = f"its {which} {ddl!r} is no DDL such as 'n bigint, last string'"
+        raise PipelineError(f"Stage '{node.name}' ({node.location}): {complaint}: {first_line(error)}") from error
     if not isinstance(schema, StructType) or not schema.fields:
         raise PipelineError(f"Stage '{node.name}' ({node.location}): its {which} {ddl!r} has no fields.")
     return schema

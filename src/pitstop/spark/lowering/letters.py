@@ -126,9 +126,9 @@ def read_rows(shape: RowShape, structs: pa.StructArray, letters: Letters | None)
 
 def sentence(error: Exception) -> str:
     """Return the kind of an exception and its first line, cut where it is very long."""
-    said = (str(error).strip().splitlines() or [""])[0]
-    told = f"{type(error).__name__}: {said}" if said else type(error).__name__
-    return told if len(told) <= _LONGEST_ERROR else f"{told[:_LONGEST_ERROR]}…"
+    first = (str(error).strip().splitlines() or [""])[0]
+    text = f"{type(error).__name__}: {first}" if first else type(error).__name__
+    return text if len(text) <= _LONGEST_ERROR else f"{text[:_LONGEST_ERROR]}…"
 
 
 def told(frame: DataFrame, node: Node) -> DataFrame:

@@ -86,7 +86,7 @@ OpenSource = Callable[[Node], DataFrame]
 class Lowering:
     """A lowering of one pipeline's nodes, each once, so that Spark sees one relation for one source.
 
-    ``given`` holds frames that stand in for nodes: the rows of an epoch for its cut. ``restored`` holds saved accumulators by
+    ``frames`` holds frames that stand in for nodes: the rows of an epoch for its cut. ``restored`` holds saved accumulators by
     (stage, role).
     """
 
@@ -94,9 +94,9 @@ class Lowering:
     settings: SourceSettings = field(default_factory=SourceSettings)
     streaming: bool = True
     open_source: OpenSource | None = None
-    given: dict[int, DataFrame] = field(default_factory=dict)
+    frames: dict[int, DataFrame] = field(default_factory=dict)
     restored: dict[tuple[str, str], DataFrame] = field(default_factory=dict)
-    kept: Mapping[str, StateLayout] = field(default_factory=dict)
+    saved_layouts: Mapping[str, StateLayout] = field(default_factory=dict)
     """Stage -> the form in which the checkpoint keeps its state. The state of other stages is kept in today's form."""
     layouts: dict[str, StateLayout] = field(default_factory=dict)
     tables: dict[str, DataFrame] = field(default_factory=dict)
@@ -125,7 +125,7 @@ class Lowering:
 
     def frame(self, node: Node) -> DataFrame:
         """Return the DataFrame of a node."""
-        if id(node) not in self.given:
+        if id(node) not in self.frames:
             inputs = [self.frame(parent) for parent in streams_of(node)]
             if node.spec.stateful:
                 pairs = list(zip(streams_of(node), map(self.nulls_in(node), inputs), strict=True))
@@ -134,18 +134,18 @@ class Lowering:
             with errors_of_stage(node, inputs[0] if inputs else None):
                 result = lower(node.spec, self, node, inputs)  # Spark analyses it now, while we know whose fault it is
             counts = _counts(node) or self._explodes(node, result, inputs)
-            self.given[id(node)] = self._counted(f"{ROWS_OUT}{node.name}", result, *_lost(node)) if counts else result
-        return self.given[id(node)]
+            self.frames[id(node)] = self._counted(f"{ROWS_OUT}{node.name}", result, *_lost(node)) if counts else result
+        return self.frames[id(node)]
 
     def nulls_in(self, node: Node) -> Callable[[DataFrame], DataFrame]:
         """Return a function that makes all columns nullable in rows that go into a stage's state, because saved columns may be.
 
         So a column is kept in the same way by a version of the pipeline that lets it be null and by one that does not.
         """
-        kept = self.kept.get(node.name)
-        if kept is not None and kept.never_null is None:
+        saved_layout = self.saved_layouts.get(node.name)
+        if saved_layout is not None and saved_layout.never_null is None:
             return _as_they_are
-        return partial(with_nulls, filtered=node.spec.op in JOINING and (kept is None or kept.any_null))
+        return partial(with_nulls, filtered=node.spec.op in JOINING and (saved_layout is None or saved_layout.any_null))
 
     def observer(self, node: Node, rows: DataFrame) -> Observe | None:
         """Return the observer of the rows of a node; None if they are observed elsewhere, or nobody asks."""
@@ -175,9 +175,9 @@ class Lowering:
         column = event_time_if_there(node, rows, parent.event_time)
         if column is None or has_watermark(rows):
             return rows
-        found = with_event_time(rows, column, 0)
-        self.followers.add(watermark_id(found))
-        return found
+        timed = with_event_time(rows, column, 0)
+        self.followers.add(watermark_id(timed))
+        return timed
 
     def _apart(self, node: Node, parent: Node, rows: DataFrame) -> DataFrame:
         """Return the rows of an input, shuffled where a session would otherwise share a task with another stage of the same keys.
@@ -381,8 +381,8 @@ def _late(spec: LateSpec, lowering: Lowering, node: Node, inputs: list[DataFrame
 
 @lower.register
 def _rolling_aggregate(spec: RollingSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
-    kept = lowering.kept.get(node.name)
-    if kept is not None and kept.form != COLUMNS:
+    saved_layout = lowering.saved_layouts.get(node.name)
+    if saved_layout is not None and saved_layout.form != COLUMNS:
         return _stateful(lowering, node, lower_rolling_as_text(node, spec, inputs[0]))
     restored = lowering.restored.get((node.name, "state"))
     return _stateful(lowering, node, lower_rolling(node, spec, inputs[0], restored, lowering.strict))

@@ -47,12 +47,12 @@ def lower_rolling(
     coming = rows.select(*columns)
     if restored is not None:
         coming = coming.withColumn(SAVED, F.lit(None).cast(state))
-        kept = [F.col(FIELDS).getField(name).cast(field.dataType).alias(name) for name, field in _named(fields)]
-        saved = F.struct(*kept, F.col(LAST))
+        accumulators = [F.col(FIELDS).getField(name).cast(field.dataType).alias(name) for name, field in _named(fields)]
+        saved = F.struct(*accumulators, F.col(LAST))
         old = restored.select(*key_columns(restored, spec.keys), saved.alias(SAVED))
         coming = coming.unionByName(old, allowMissingColumns=True)
-    made = rolled(coming, len(key_names(spec.keys)), fold)
-    return results(made.select(f"{ROLLED}.*"), frame, timestamp, aggregation), rolling_layout(
+    rolled_rows = rolled(coming, len(key_names(spec.keys)), fold)
+    return results(rolled_rows.select(f"{ROLLED}.*"), frame, timestamp, aggregation), rolling_layout(
         spec, frame, aggregation, fields, {"form": COLUMNS}
     )
 
@@ -97,14 +97,14 @@ def _steps(rows: DataFrame, aggregation: Aggregation, fields: StructType) -> Dat
             with aggregation.named(rows.sparkSession, name):
                 after.append(_step(name, combine).alias(name))
         steps = both.select(*after)
-        kept = [column.cast(fields[name].dataType) for name, column in zip(aggregation.combines, after, strict=True)]
-        return steps if _types(steps.schema) == _types(fields) else both.select(*kept)
+        columns = [column.cast(fields[name].dataType) for name, column in zip(aggregation.combines, after, strict=True)]
+        return steps if _types(steps.schema) == _types(fields) else both.select(*columns)
 
 
 def _step(name: str, combine: Combining) -> Column:
     assert combine.step is not None  # checked when the stage was defined
-    found: Column = combine.step(F, F.col(quoted(name)), F.col(quoted(_lifted(name))))
-    return found
+    step: Column = combine.step(F, F.col(quoted(name)), F.col(quoted(_lifted(name))))
+    return step
 
 
 def _lifted(name: str) -> str:

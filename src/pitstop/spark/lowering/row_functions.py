@@ -91,13 +91,13 @@ class FoldInto:
             return list(accumulate(values, self.fold) if before is None else accumulate(values, self.fold, initial=before))[
                 -len(values) :
             ]
-        found = []
+        accumulators = []
         for value in values:
             if value is not None:
                 first = [value] if self.collects else value
                 before = first if before is None else self.fold(before, value)
-            found.append(before)
-        return found
+            accumulators.append(before)
+        return accumulators
 
 
 @dataclass(frozen=True)

@@ -128,5 +128,7 @@ def _error(frame: DataFrame, source: Source) -> Column:
 
 def _form_error(source: Source) -> str:
     form = source.parse or source.options["format"]
-    said = f"This is no {form} of the columns {source.schema}." if source.schema else f"This is no {form} like the other rows."
-    return said if len(said) <= _MOST else f"{said[:_MOST]}…"
+    sentence = (
+        f"This is no {form} of the columns {source.schema}." if source.schema else f"This is no {form} like the other rows."
+    )
+    return sentence if len(sentence) <= _MOST else f"{sentence[:_MOST]}…"

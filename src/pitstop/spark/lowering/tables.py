@@ -290,8 +290,8 @@ class HashJoinTables:
     def _kept(self, copy: TableCopy) -> _Reading:
         return _Reading(_rows_of(self._spark, copy).persist(), copy.number, copy.read_at)
 
-    def _log(self, level: str, told: str) -> None:
-        self._environment.log(level, LOGGER, told)
+    def _log(self, level: str, text: str) -> None:
+        self._environment.log(level, LOGGER, text)
 
 
 class _ChangedError(Exception):

@@ -79,10 +79,10 @@ class Aggregation:
         of_rows = self.columns_of(lifted.sparkSession, {name: c.of_rows for name, c in self.combines.items()})
         for _ in range(5):
             combined = lifted.groupBy().agg(*of_rows)
-            wanted = {name: combined.schema[name].dataType for name, c in self.combines.items() if c.gather is None}
-            if all(lifted.schema[name].dataType == kind for name, kind in wanted.items()):
+            kinds = {name: combined.schema[name].dataType for name, c in self.combines.items() if c.gather is None}
+            if all(lifted.schema[name].dataType == kind for name, kind in kinds.items()):
                 break
-            lifted = lifted.withColumns({name: F.col(quoted(name)).cast(kind) for name, kind in wanted.items()})
+            lifted = lifted.withColumns({name: F.col(quoted(name)).cast(kind) for name, kind in kinds.items()})
         own = {name: combining.merge for name, combining in self.combines.items() if combining.own}
         self.own_merges = dict(zip(own, expressions(lifted, self.columns_of(lifted.sparkSession, own)), strict=True))
         return lifted, {name: combined.schema[name].dataType.simpleString() for name in self.combines}
@@ -104,8 +104,8 @@ class Aggregation:
 
     def combined(self, frame: DataFrame, keys: tuple[str, ...], span: str, of_rows: bool) -> DataFrame:
         """Return one row for each key and span; ``of_rows``: the frame holds lifted values, else accumulators."""
-        wanted = {name: c.of_rows if of_rows else c.merge for name, c in self.combines.items()}
-        return frame.groupBy(*map(quoted, keys), quoted(span)).agg(*self.columns_of(frame.sparkSession, wanted))
+        functions = {name: c.of_rows if of_rows else c.merge for name, c in self.combines.items()}
+        return frame.groupBy(*map(quoted, keys), quoted(span)).agg(*self.columns_of(frame.sparkSession, functions))
 
     def results(self, spark: SparkSession) -> list[Column]:
         """Return the result columns that the accumulators of a row give."""
@@ -133,8 +133,8 @@ def _taken(frame: DataFrame, parts: Mapping[str, tuple[Aggregate, list[Column], 
     texts = iter(expressions(frame, [column for _, inputs, lifted in parts.values() for column in (*inputs, *lifted)]))
     inputs_by_result = {}
     for name, (aggregate, inputs, lifted) in parts.items():
-        said, as_lifted = ([next(texts) for _ in columns] for columns in (inputs, lifted))
-        shown = [f"event time {text}" if v is EVENT_TIME else text for v, text in zip(aggregate.inputs, said, strict=True)]
+        as_written, as_lifted = ([next(texts) for _ in columns] for columns in (inputs, lifted))
+        shown = [f"event time {text}" if v is EVENT_TIME else text for v, text in zip(aggregate.inputs, as_written, strict=True)]
         kind = " ".join(aggregate.kinds)
         how = ", ".join(as_lifted)
         inputs_by_result[name] = [how if aggregate.own else f"{kind}({', '.join(shown)})", how]
@@ -188,12 +188,12 @@ def _live(
 ) -> tuple[DataFrame, dict[str, str]]:
     """Return the lifted rows of all inputs: keys (named as those of the first), event time, lifted columns."""
     parts, keys = [], spec.keys[0]
-    for frame, own, declared, wanted in zip(inputs, spec.keys, spec.timestamps, spec.aggregates, strict=True):
+    for frame, own, declared, aggregates in zip(inputs, spec.keys, spec.timestamps, spec.aggregates, strict=True):
         check_columns(node, frame, own)
         timestamp = event_time(node, frame, declared)
         named = [as_key(frame, column, name) for column, name in zip(own, keys, strict=True)]
         event = F.col(quoted(timestamp)).alias(EVENT)
-        parts.append(frame.select(*named, event, *aggregation.lifted(frame, wanted, timestamp)))
+        parts.append(frame.select(*named, event, *aggregation.lifted(frame, aggregates, timestamp)))
     for number, other in enumerate(parts[1:], 1):
         for name in keys:
             kinds = [frame.schema[name].dataType.simpleString() for frame in (parts[0], other)]

@@ -30,10 +30,10 @@ def check_operators(spark: SparkSession, checkpoint: Path, epoch: int, plan: Pla
             continue
         schema = operator_frame(spark, checkpoint, epoch, operator).schema
         columns = [*field_names(schema["key"].dataType), *field_names(schema["value"].dataType)]
-        found = next((m for m in map(parse_role_column, columns) if m), None)
-        if found != (slot.stage, slot.role):
+        owner = next((m for m in map(parse_role_column, columns) if m), None)
+        if owner != (slot.stage, slot.role):
             raise EngineError(
-                f"Operator {operator} of the query keeps the state of {found}, not of stage '{slot.stage}': "
+                f"Operator {operator} of the query keeps the state of {owner}, not of stage '{slot.stage}': "
                 "Spark numbers operators differently than expected; please report this."
             )
 
@@ -87,9 +87,9 @@ def _is_of(part: str, variables: frozenset[str]) -> bool:
 
 def _forms(spark: SparkSession, checkpoint: Path, operator: int, stores: list[str]) -> dict[str, str]:
     """Return ``<store>/<column family>`` of an operator -> the types of its keys and values, without names."""
-    found = {}
+    forms = {}
     for store in stores:
         files = Checkpoint(checkpoint).schema_files(operator).get(store, [])
         for family, form in store_forms(spark, checkpoint, operator, store, files).items():
-            found["/".join(part for part in (store, family) if part != "default") or "default"] = form
-    return found
+            forms["/".join(part for part in (store, family) if part != "default") or "default"] = form
+    return forms

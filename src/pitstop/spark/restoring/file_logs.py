@@ -22,8 +22,8 @@ def last_entry(offsets: Iterable[str]) -> int | None:
 
     ``offsets`` are those of its readers.
     """
-    found = [told.get("logOffset") for told in map(json.loads, offsets) if isinstance(told, dict)]
-    return max((number for number in found if isinstance(number, int)), default=None)
+    entries = [told.get("logOffset") for told in map(json.loads, offsets) if isinstance(told, dict)]
+    return max((number for number in entries if isinstance(number, int)), default=None)
 
 
 def drop_entries(log: Path, last: int) -> None:

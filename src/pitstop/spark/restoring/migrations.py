@@ -56,12 +56,12 @@ def try_migrations(
     manifest = manifest or manifests.read(folder)
     if compare(manifest.plan, plan.to_dict(), manifest.partitions, renamed).refused:
         return {}  # told by whoever asked for the comparison
-    done = {}
+    sentences = {}
     before = Plan.from_dict(manifest.plan)
     for stage, migration in pipeline.migrations.items():
         was, after = renamed.get(stage, stage), plan.stage(stage)
         if after is not None and after.layout is not None and migrates(before.stage(was), after):
             state = SnapshotState.open(folder, manifest, was)
-            made = sum(rows.count() for rows in migrated(spark, migration, state, after.layout).values())
-            done[stage] = f"{state.rows(spark).count():,} rows of its state become {made:,}"
-    return done
+            count = sum(rows.count() for rows in migrated(spark, migration, state, after.layout).values())
+            sentences[stage] = f"{state.rows(spark).count():,} rows of its state become {count:,}"
+    return sentences

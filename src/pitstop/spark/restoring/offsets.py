@@ -52,8 +52,8 @@ def take_over_unfinished(
         checkpoint.begin_with(None)
         return
     last = checkpoint.offsets(epoch)
-    found = (_offset_of(unfinished["offsets"], slot, renamed) for slot in slots)
-    offsets = tuple(offset or before for offset, before in zip(found, last.offsets, strict=True))
+    unfinished_offsets = (_offset_of(unfinished["offsets"], slot, renamed) for slot in slots)
+    offsets = tuple(offset or before for offset, before in zip(unfinished_offsets, last.offsets, strict=True))
     runs_with = {name: unfinished["metadata"][name] for name in ("batchWatermarkMs", "batchTimestampMs")}
     checkpoint.write_offsets(epoch + 1, OffsetLog(last.metadata | runs_with, offsets))
     checkpoint.begin_with(EpochOfBefore(epoch + 1, unfinished["known_as"], unfinished.get("digest")))

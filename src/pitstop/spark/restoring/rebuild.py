@@ -48,11 +48,11 @@ def plan_rebuild(
     ``provider`` is the class of the state store in use. ``feed_all`` feeds all state, including what could be moved. ``facts``
     were read from the saved state (saved_facts.py). IncompatibleError if state would have to be fed to a stage that takes none.
     """
-    kept, converted = set(report.of(Verdict.RESTORED)), set(report.of(Verdict.CONVERTED))
+    restored, converted = set(report.of(Verdict.RESTORED)), set(report.of(Verdict.CONVERTED))
     same_partitions = partitions == manifest.partitions
     movable = manifest.provider == provider and (provider == ROCKSDB or same_partitions)
-    moved = kept if movable and not feed_all else set()
-    fed = ((kept | converted) - moved) & plan.stateful.keys()
+    moved = restored if movable and not feed_all else set()
+    fed = ((restored | converted) - moved) & plan.stateful.keys()
     _check_feedable(plan, fed)
     moves, before = _moves(manifest, plan, moved, report.renamed), with_facts(Plan.from_dict(manifest.plan), facts or {}).stateful
 

@@ -33,15 +33,15 @@ class Frames:
 def heirs(old: Frames, new: Frames, watermark_ms: int) -> list[tuple[int, int, int]]:
     """Return, for each new window open at the watermark, (start of the saved window that it inherits from, start, end), in ms."""
     oldest = _next_multiple(watermark_ms - old.size_ms, old.slide_ms)
-    found = []
+    windows = []
     end = _next_multiple(watermark_ms, new.slide_ms)
     while end - new.size_ms <= watermark_ms:
         start = end - new.size_ms
         source = max(start // old.slide_ms * old.slide_ms, oldest)
         if source <= watermark_ms:
-            found.append((source, start, end))
+            windows.append((source, start, end))
         end += new.slide_ms
-    return found
+    return windows
 
 
 def reframed(
@@ -72,8 +72,10 @@ def _aligned(frames: DataFrame, span: str, slide_ms: int) -> DataFrame:
     return frames.withColumn(span, window_of(end - slide, end))
 
 
-def _inherited(spark: SparkSession, windows: DataFrame, span: str, new_span: str, found: list[tuple[int, int, int]]) -> DataFrame:
-    rows = [tuple(ms * MICROS for ms in row) for row in found]
+def _inherited(
+    spark: SparkSession, windows: DataFrame, span: str, new_span: str, heir_windows: list[tuple[int, int, int]]
+) -> DataFrame:
+    rows = [tuple(ms * MICROS for ms in row) for row in heir_windows]
     table = spark.createDataFrame(rows, "__source bigint, __from bigint, __to bigint")
     start = F.unix_micros(F.col(f"{quoted(span)}.start"))
     joined = windows.withColumn("__source", start).join(F.broadcast(table), "__source")

@@ -74,8 +74,8 @@ def judge(
         facts,
     )
     if report.refused:
-        said = f"Snapshot '{manifest.name}' does not fit the pipeline: {report.reasons}."
-        raise IncompatibleError(said, report=report.to_dict())
+        reasons = f"Snapshot '{manifest.name}' does not fit the pipeline: {report.reasons}."
+        raise IncompatibleError(reasons, report=report.to_dict())
     if report.needs_allow_drop:
         sentence = f"The pipeline would drop what snapshot '{manifest.name}' has of {report.drops}"
         if report.takes_over_nothing:
@@ -146,8 +146,8 @@ def begin_empty(job: CompiledJob, target: Path, sources: SourceSettings) -> None
 def remove_unfinished(folder: Path) -> None:
     """Remove what restores that were cut off have left in a job's folder, where no other run of it restores anything."""
     for suffix in (BUILDING, f"{BUILDING}{ROWS}", READING):
-        for left in folder.glob(f"{CHECKPOINT_PREFIX}*{suffix}"):
-            shutil.rmtree(left, ignore_errors=True)
+        for leftover in folder.glob(f"{CHECKPOINT_PREFIX}*{suffix}"):
+            shutil.rmtree(leftover, ignore_errors=True)
 
 
 @contextmanager
@@ -180,9 +180,9 @@ def _lay_down(
     laid_down: Path | None,
 ) -> None:
     """Make ``building`` a checkpoint of the new structure in epoch 0, with the state that is fed as rows."""
-    kept = laid_down if not steps.fed else None
-    if kept is not None and kept.exists():
-        shutil.copytree(kept, building)
+    checkpoint = laid_down if not steps.fed else None
+    if checkpoint is not None and checkpoint.exists():
+        shutil.copytree(checkpoint, building)
         Checkpoint(building).relocate(building)
         return
     scratch = _rows_of(building)
@@ -192,8 +192,8 @@ def _lay_down(
     if counts_rows(job.spark):
         check_fed(job.plan, fed, rows)
     shutil.rmtree(scratch, ignore_errors=True)
-    if kept is not None:
-        shutil.copytree(building, kept)
+    if checkpoint is not None:
+        shutil.copytree(building, checkpoint)
 
 
 def _move(job: CompiledJob, steps: Rebuild, saved: SavedSnapshot, building: Path, partitions: int) -> int:

@@ -239,7 +239,7 @@ class EpochWriter:
             rows.sparkSession,
             self._environment.sources,
             streaming=False,
-            given={id(cut.node): rows},
+            frames={id(cut.node): rows},
             tables=dict(self.tables),
             max_ahead_ms=self._environment.max_ahead_ms,
             now_ms=partial(self._planned_at, epoch),

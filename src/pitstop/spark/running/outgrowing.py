@@ -36,15 +36,15 @@ class MemoryWatch:
             self._most = memory_for_state(self._job.spark)
             if not self._watches:
                 return
-        taken = sum(int(stage.get("state_bytes") or 0) for stage in progress.stages.values())
-        if taken > self._most and self.outgrown is None:
-            told = f"state takes {taken:,} bytes of memory and may take {self._most:,}: it moves to disk (option state_store)"
-            self._log("INFO", "pitstop.engine", told)
-        self.outgrown = taken if taken > self._most else None
-        if self._may_hold and taken > SHARE_TO_HOLD * self._most and self._held is not query:
+        size = sum(int(stage.get("state_bytes") or 0) for stage in progress.stages.values())
+        if size > self._most and self.outgrown is None:
+            sentence = f"state takes {size:,} bytes of memory and may take {self._most:,}: it moves to disk (option state_store)"
+            self._log("INFO", "pitstop.engine", sentence)
+        self.outgrown = size if size > self._most else None
+        if self._may_hold and size > SHARE_TO_HOLD * self._most and self._held is not query:
             query.writer.close(0.0)
             self._held = query
-            self._log("WARN", "pitstop.engine", f"state takes {taken:,} bytes of memory: no epoch begins until it has moved")
+            self._log("WARN", "pitstop.engine", f"state takes {size:,} bytes of memory: no epoch begins until it has moved")
 
     def holds(self, query: RunningQuery) -> bool:
         """Return True once no epoch of the query begins any more, because memory has no room for what it would add."""

@@ -41,12 +41,12 @@ def waits_for_data(query: StreamingQuery) -> bool:
     return str(query.status.get("message", "")).startswith("Waiting for data")
 
 
-def _ran(seen: StreamingQueryProgress) -> bool:
+def _ran(progress: StreamingQueryProgress) -> bool:
     """Return False if Spark only reports that nothing has happened for a while.
 
     Such a report bears the number of the epoch to come.
     """
-    return "addBatch" in seen.durationMs
+    return "addBatch" in progress.durationMs
 
 
 class ProgressTracker:
@@ -108,13 +108,13 @@ class ProgressTracker:
 
     def look(self, query: StreamingQuery) -> bool:
         """Take note of the query's progress; return True if it has finished an epoch since the last look."""
-        seen, waits = query.lastProgress, waits_for_data(query)
+        progress, waits = query.lastProgress, waits_for_data(query)
         with self._lock:
-            new = seen is not None and _ran(seen) and seen.batchId > self._last_epoch
-            if seen is not None and new:
-                self._last_epoch, self._last_at = seen.batchId, time.monotonic()
-                self._progress = self._with(seen)
-                self._tell(seen)
+            new = progress is not None and _ran(progress) and progress.batchId > self._last_epoch
+            if progress is not None and new:
+                self._last_epoch, self._last_at = progress.batchId, time.monotonic()
+                self._progress = self._with(progress)
+                self._tell(progress)
                 self.first_epoch = True
             elif waits and time.monotonic() - self._last_at > _IDLE_SECONDS:
                 self._progress = dataclasses.replace(self._progress, rows_per_second=0.0)
@@ -146,44 +146,46 @@ class ProgressTracker:
         with self._lock:
             self._told[stage, reason] += rows
 
-    def _tell(self, seen: StreamingQueryProgress) -> None:
+    def _tell(self, progress: StreamingQueryProgress) -> None:
         if not self.first_epoch:
-            parts = ", ".join(f"{part} {spent}" for part, spent in seen.durationMs.items())
-            self._log("INFO", "pitstop.engine", f"first epoch of this run, {seen.batchId}, in ms: {parts}")
+            parts = ", ".join(f"{part} {spent}" for part, spent in progress.durationMs.items())
+            self._log("INFO", "pitstop.engine", f"first epoch of this run, {progress.batchId}, in ms: {parts}")
             return  # it took long because it was the first
-        rows, took = int(seen.numInputRows), int(seen.batchDuration)
+        rows, took = int(progress.numInputRows), int(progress.batchDuration)
         if self._admission is not None and rows and self._admission.epoch_took(rows, took):
             share = f"{self._admission.share:.1%}"
-            self._log("INFO", "pitstop.engine", f"epoch {seen.batchId} took {seen.batchDuration} ms: sources now bring {share}")
+            self._log(
+                "INFO", "pitstop.engine", f"epoch {progress.batchId} took {progress.batchDuration} ms: sources now bring {share}"
+            )
 
-    def _with(self, seen: StreamingQueryProgress) -> Progress:
+    def _with(self, progress: StreamingQueryProgress) -> Progress:
         """Return the progress so far with one more epoch added."""
-        observed = {name: row.asDict() for name, row in (seen.observedMetrics or {}).items()}
+        observed = {name: row.asDict() for name, row in (progress.observedMetrics or {}).items()}
         self._tell_observed(observed)
-        rows = epoch_rows(self._plan, observed, list(seen.stateOperators))
+        rows = epoch_rows(self._plan, observed, list(progress.stateOperators))
         if self._checks and self.unaccounted is None:
-            self.unaccounted = check_rows(self._plan, rows, int(seen.batchId))
+            self.unaccounted = check_rows(self._plan, rows, int(progress.batchId))
         before = self._progress
-        watermark = _watermark(seen, before.watermark_ms)
+        watermark = _watermark(progress, before.watermark_ms)
         # Spark counts what is read for each branch of the query. Where we observe no rows, its largest count of a source stands.
         counted = any(name.startswith((OBSERVED, ROWS_IN, ROWS_OUT)) for name in observed)
-        read = sum(rows.of(source, GIVEN) for source in self._plan.sources) if counted else _read(self._plan, seen)
+        read = sum(rows.of(source, GIVEN) for source in self._plan.sources) if counted else _read(self._plan, progress)
         bad = sum(rows.of(stage, reason) for stage in rows.figures for reason in BAD)
         bad += sum(count for (_, figure), count in self._told.items() if figure in BAD)
-        stages = self._stages(seen, before.stages, read, rows)
+        stages = self._stages(progress, before.stages, read, rows)
         self._concerns.left_out(stages, before.stages, watermark)
         self._concerns.watermark(watermark)
-        seconds = max(int(seen.batchDuration), 1) / 1000
+        seconds = max(int(progress.batchDuration), 1) / 1000
         return Progress(
-            epoch=int(seen.batchId),
+            epoch=int(progress.batchId),
             watermark_ms=watermark,
             input_rows=before.input_rows + read,
             rows_per_second=round(read / seconds, 1) if read else 0.0,
-            epoch_ms=int(seen.batchDuration) if read else before.epoch_ms,
-            parts_ms=_parts(seen) if read else before.parts_ms,
+            epoch_ms=int(progress.batchDuration) if read else before.epoch_ms,
+            parts_ms=_parts(progress) if read else before.parts_ms,
             bad_rows=before.bad_rows + bad,
             stages=stages,
-            epoch_at=_ended_at(seen),
+            epoch_at=_ended_at(progress),
             left_out_before=before.left_out_before,
             waits_for=before.waits_for,
         )
@@ -195,14 +197,14 @@ class ProgressTracker:
                 tell_left_out(name, row, self._log)
             elif name.startswith(FAILED) and row["rows"]:
                 rows = counted(row["rows"], "row")
-                told = f"{rows} of '{name.removeprefix(FAILED)}' went to dead letters, such as: {row['sample']}"
-                self._log("WARN", "pitstop.engine", told)
+                sentence = f"{rows} of '{name.removeprefix(FAILED)}' went to dead letters, such as: {row['sample']}"
+                self._log("WARN", "pitstop.engine", sentence)
 
     def _stages(
-        self, seen: StreamingQueryProgress, before: dict[str, dict[str, Any]], read: int, rows: EpochRows
+        self, progress: StreamingQueryProgress, before: dict[str, dict[str, Any]], read: int, rows: EpochRows
     ) -> dict[str, dict[str, Any]]:
         stages: dict[str, dict[str, Any]] = {name: dict(facts) for name, facts in before.items()}
-        for slot, source in zip(self._plan.source_slots, seen.sources, strict=False):
+        for slot, source in zip(self._plan.source_slots, progress.sources, strict=False):
             facts = stages.setdefault(slot.stage, {})
             facts["offset"] = source.endOffset
             # Of a version before, whose stage may have read another source.
@@ -212,7 +214,7 @@ class ProgressTracker:
             if name in self._plan.sources and name in stages:
                 stages[name] |= {"behind": amount, "behind_in": unit}
         state: dict[str, list[int]] = {}
-        for part, operator in zip(self._plan.operators, seen.stateOperators, strict=False):
+        for part, operator in zip(self._plan.operators, progress.stateOperators, strict=False):
             sums = state.setdefault(part.stage, [0, 0, 0])
             sums[0] += int(operator.numRowsTotal)
             sums[1] += int(operator.memoryUsedBytes)
@@ -222,8 +224,8 @@ class ProgressTracker:
             facts["state_rows"], facts["state_bytes"] = held, size
             if read:
                 facts["state_ms"] = spent
-        told = [(name, figure, count) for name, figures in rows.figures.items() for figure, count in figures.items()]
-        for name, figure, count in (*told, *((stage, figure, count) for (stage, figure), count in self._told.items())):
+        counts = [(name, figure, count) for name, figures in rows.figures.items() for figure, count in figures.items()]
+        for name, figure, count in (*counts, *((stage, figure, count) for (stage, figure), count in self._told.items())):
             facts = stages.setdefault(name, {})
             # Of most reasons there is never a row: they are shown once there is one.
             if count or figure in facts or figure in _SHOWN:
@@ -242,31 +244,31 @@ class ProgressTracker:
 
 def _of_plan(stages: dict[str, dict[str, Any]], plan: Plan) -> dict[str, dict[str, Any]]:
     """Return the figures of the stages in the plan. An update dropped those of other stages. Sources take no rows."""
-    found = {stage.name: dict(stages[stage.name]) for stage in plan.stages if stage.name in stages}
+    figures = {stage.name: dict(stages[stage.name]) for stage in plan.stages if stage.name in stages}
     for name in plan.sources:
-        found.get(name, {}).pop("rows_in", None)  # of an older release, which counted its last epoch alone
-    return found
+        figures.get(name, {}).pop("rows_in", None)  # of an older release, which counted its last epoch alone
+    return figures
 
 
-def _read(plan: Plan, seen: StreamingQueryProgress) -> int:
+def _read(plan: Plan, progress: StreamingQueryProgress) -> int:
     """Return the rows that an epoch has read, those of a source once, however many branches read it."""
     rows: dict[str, int] = {}
-    for slot, source in zip(plan.source_slots, seen.sources, strict=False):
+    for slot, source in zip(plan.source_slots, progress.sources, strict=False):
         rows[slot.stage] = max(rows.get(slot.stage, 0), int(source.numInputRows))
     return sum(rows.values())
 
 
-def _ended_at(seen: StreamingQueryProgress) -> float:
+def _ended_at(progress: StreamingQueryProgress) -> float:
     """Return when the epoch was committed, in seconds since the epoch."""
-    return (milliseconds_of(seen.timestamp) + int(seen.batchDuration)) / 1000
+    return (milliseconds_of(progress.timestamp) + int(progress.batchDuration)) / 1000
 
 
-def _parts(seen: StreamingQueryProgress) -> dict[str, int]:
-    return {part: int(spent) for part, spent in seen.durationMs.items() if part != "triggerExecution"}
+def _parts(progress: StreamingQueryProgress) -> dict[str, int]:
+    return {part: int(spent) for part, spent in progress.durationMs.items() if part != "triggerExecution"}
 
 
-def _watermark(seen: StreamingQueryProgress, before: int | None) -> int | None:
-    text = (seen.eventTime or {}).get("watermark")
+def _watermark(progress: StreamingQueryProgress, before: int | None) -> int | None:
+    text = (progress.eventTime or {}).get("watermark")
     if not text:
         return before
     watermark = milliseconds_of(text)

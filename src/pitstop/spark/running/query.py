@@ -78,7 +78,7 @@ class RunningQuery:
             spark,
             environment.sources,
             open_source=open_source,
-            kept=kept_state,
+            saved_layouts=kept_state,
             count_rows=environment.count_rows,
             max_ahead_ms=environment.max_ahead_ms,
             tables=dict(tables or {}),
@@ -91,10 +91,10 @@ class RunningQuery:
         clock_time = ClockTime.of(lowering.event_times.values(), operators, pipeline.nodes)
         idle = idle_watch(Checkpoint(checkpoint), lowering.event_times, lowering.followers, environment.log, earlier, clock_time)
         early = _early_results(checkpoint, cuts, lowering.layouts)
-        kept = Checkpoint(checkpoint)
-        told = idle.epoch_written if idle is not None else None
-        saved = EpochRecords.of(kept, len(operators))
-        writer = EpochWriter(cuts, environment, early, told, write, saved)
+        folder = Checkpoint(checkpoint)
+        epoch_written = idle.epoch_written if idle is not None else None
+        saved = EpochRecords.of(folder, len(operators))
+        writer = EpochWriter(cuts, environment, early, epoch_written, write, saved)
         writer.tables = dict(tables or {})
         if counted is not None:
             writer.tell_rows(counted)
@@ -140,8 +140,8 @@ class RunningQuery:
         return explain(error, writer.failure, writer.nodes, self.layouts, writer.sink, self.operators)
 
     def _told(self) -> int:
-        seen = self.query.lastProgress
-        return -1 if seen is None else int(seen.batchId)
+        progress = self.query.lastProgress
+        return -1 if progress is None else int(progress.batchId)
 
     def _await_commit(self, epoch: int) -> None:
         wait_until(lambda: not self.active or self.checkpoint.committed() >= epoch, _COMMIT_WAIT)
@@ -177,10 +177,10 @@ def _slides(layouts: Mapping[str, StateLayout]) -> dict[str, int]:
 def _early_results(checkpoint: Path, cuts: tuple[Cut, ...], layouts: Mapping[str, StateLayout]) -> dict[str, EarlyResults]:
     """Return stage -> the maker of its early results, for the stages that are to give some."""
     operators = operators_of(cuts, layouts)
-    found = {}
+    results = {}
     for node in (cut.node for cut in cuts):
         if not isinstance(node.spec, WindowSpec) or not node.spec.early_ms:
             continue
         roles = {slot.role: number for number, slot in enumerate(operators) if slot.stage == node.name and slot.copy == 0}
-        found[node.name] = EarlyResults(node, node.spec, SavedStage(checkpoint, 0, node.name, layouts[node.name], roles))
-    return found
+        results[node.name] = EarlyResults(node, node.spec, SavedStage(checkpoint, 0, node.name, layouts[node.name], roles))
+    return results

@@ -19,8 +19,8 @@ WAIT_SECONDS = 0.5
 def refresh_seconds(pipeline: Pipeline) -> float | None:
     """Return the seconds between two readings of the tables of hash joins; None if they are never read anew."""
     joins = [node.spec for node in pipeline.nodes if isinstance(node.spec, HashJoinSpec)]
-    wanted = [spec.refresh_ms for spec in joins if spec.refresh_ms]
-    return min(wanted) / 1000 if wanted else None
+    intervals = [spec.refresh_ms for spec in joins if spec.refresh_ms]
+    return min(intervals) / 1000 if intervals else None
 
 
 class TableRefresh:
@@ -38,10 +38,10 @@ class TableRefresh:
         read: Callable[[], Frames | None],
         switch: Callable[[Frames], None],
         discard: Callable[[], None],
-        told: Callable[[], None],
+        attempted: Callable[[], None],
     ) -> None:
         """Create it; ``every`` gives the seconds until the next reading, None: never."""
-        self._every, self._running, self._read, self._told = every, running, read, told
+        self._every, self._running, self._read, self._told = every, running, read, attempted
         self._switch, self._discard = switch, discard
         self._switching = threading.Lock()
         """Held while one query replaces another."""

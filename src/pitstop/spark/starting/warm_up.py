@@ -17,19 +17,19 @@ EPOCH_SECONDS = 60.0
 def warm_up(spark: SparkSession, checkpoint: Path) -> None:
     """Run one epoch of a small stateful query over ``checkpoint``, a folder that does not exist; give up after a minute."""
     allow_early_watermarks(spark)
-    done = threading.Event()
+    first_epoch = threading.Event()
 
     def epoch(rows: DataFrame, number: int) -> None:
-        kept = rows.localCheckpoint(eager=False)
-        kept.toArrow()
-        forget_rows(kept)
-        done.set()
+        checkpointed = rows.localCheckpoint(eager=False)
+        checkpointed.toArrow()
+        forget_rows(checkpointed)
+        first_epoch.set()
 
     numbers = spark.readStream.format("pitstop_rate").option("rowsPerSecond", 100).load().withWatermark("time", "1 second")
     spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
     counts = numbers.groupBy(F.window("time", "1 second")).agg(F.count("*").alias("n"))
     query = counts.writeStream.foreachBatch(epoch).option("checkpointLocation", str(checkpoint)).start()
-    done.wait(EPOCH_SECONDS)
+    first_epoch.wait(EPOCH_SECONDS)
     query.stop()
 
 

@@ -81,11 +81,11 @@ class StateCodec:
         ValueError names the field whose text does not have the form of its type.
         """
         read = _READ_EXACTLY if self._exact else _READ
-        found, name = {} if text is None else read(text), ""
+        fields, name = {} if text is None else read(text), ""
         values = {}
         try:
             for name, convert in self._in.items():
-                values[name] = None if found.get(name) is None else convert(found[name])
+                values[name] = None if fields.get(name) is None else convert(fields[name])
         except (TypeError, ValueError, AttributeError, ArithmeticError, LookupError) as error:
             raise ValueError(f"field '{name}' of the state of stage '{self._stage}' cannot be read: {error}") from None
         return values
@@ -113,12 +113,12 @@ def _decimal(kind: DecimalType) -> Convert:
 
     def decimal(value: Any) -> str:
         try:
-            found = Decimal(value).quantize(last_digit, context=context)
+            number = Decimal(value).quantize(last_digit, context=context)
         except DecimalException:
             raise TypeError(f"it has more digits before the point than {kind.simpleString()}") from None
-        if not found.is_finite():
+        if not number.is_finite():
             raise TypeError("it must be a number")
-        return str(found)
+        return str(number)
 
     return decimal
 
@@ -130,8 +130,8 @@ def _number(value: Any) -> float:
 
 
 def _short_number(value: Any) -> float:
-    found: float = _SHORT.unpack(_SHORT.pack(_number(value)))[0]
-    return found
+    rounded: float = _SHORT.unpack(_SHORT.pack(_number(value)))[0]
+    return rounded
 
 
 _SHORT = struct.Struct("<f")
@@ -161,8 +161,8 @@ def _moment(value: Any) -> str:
 
 
 def _time_of(text: str) -> datetime:
-    found = datetime.fromisoformat(text.removesuffix("Z"))
-    return found if found.tzinfo is None else found.astimezone(UTC).replace(tzinfo=None)
+    moment = datetime.fromisoformat(text.removesuffix("Z"))
+    return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
 
 
 def _day(value: Any) -> str:
@@ -213,8 +213,8 @@ def _nested(kind: DataType, each: Callable[[DataType], Convert]) -> Convert | No
         parts = {field.name: each(field.dataType) for field in kind.fields}
 
         def of_struct(value: Any) -> dict[str, Any]:
-            found = value.asDict() if isinstance(value, Row) else value
-            return {name: None if found.get(name) is None else part(found[name]) for name, part in parts.items()}
+            fields = value.asDict() if isinstance(value, Row) else value
+            return {name: None if fields.get(name) is None else part(fields[name]) for name, part in parts.items()}
 
         return of_struct
     return None
@@ -269,13 +269,13 @@ def _decoder(kind: DataType) -> Convert:
     if isinstance(kind, MapType) and not named_by_text(kind):
         of_key, of_older, of_value = _decoder(kind.keyType), _older_key(kind.keyType), _decoder(kind.valueType)
 
-        def of_entries(found: Any) -> dict[Any, Any]:
-            if isinstance(found, dict):  # as older releases wrote it
-                made = ((of_older(key), value) for key, value in found.items())
+        def of_entries(entries: Any) -> dict[Any, Any]:
+            if isinstance(entries, dict):  # as older releases wrote it
+                pairs = ((of_older(key), value) for key, value in entries.items())
             else:
-                made = ((of_key(entry[KEY]), entry.get(VALUE)) for entry in found)
+                pairs = ((of_key(entry[KEY]), entry.get(VALUE)) for entry in entries)
             return {
-                (tuple(key) if isinstance(key, list) else key): None if value is None else of_value(value) for key, value in made
+                (tuple(key) if isinstance(key, list) else key): None if value is None else of_value(value) for key, value in pairs
             }
 
         return of_entries

@@ -43,8 +43,8 @@ class SnapshotState:
         """Open the state of a stage. NotFoundError if the snapshot has no such stage with state."""
         plan = Plan.from_dict(manifest.plan)
         if stage not in plan.stateful:
-            known = ", ".join(plan.stateful) or "none"
-            raise NotFoundError(f"Snapshot '{manifest.name}' has no stage '{stage}' with state. It has: {known}.")
+            stages = ", ".join(plan.stateful) or "none"
+            raise NotFoundError(f"Snapshot '{manifest.name}' has no stage '{stage}' with state. It has: {stages}.")
         operators: dict[str, int] = {}
         for number, slot in enumerate(plan.operators):
             if slot.stage == stage:
@@ -77,14 +77,14 @@ def query(spark: SparkSession, state: SnapshotState, sql: str, limit: int) -> St
         if is_statement(spark, sql):
             raise UsageError(f"The query on stage '{state.saved.stage}' is none: write SELECT ... FROM {TABLE}.")
         result = spark.sql(sql)
-        found = result.limit(limit + 1).toArrow()
+        table = result.limit(limit + 1).toArrow()
     except PitstopError:
         raise
     except Exception as error:
         raise UsageError(f"The query on stage '{state.saved.stage}' failed: {reason(error)}") from error
     columns = [(field.name, field.dataType.simpleString()) for field in result.schema.fields]
-    values = [[plain(value_of(value)) for value in column] for column in found.slice(0, limit).columns]
-    return StateRows(columns, [list(row) for row in zip(*values, strict=True)], found.num_rows > limit)
+    values = [[plain(value_of(value)) for value in column] for column in table.slice(0, limit).columns]
+    return StateRows(columns, [list(row) for row in zip(*values, strict=True)], table.num_rows > limit)
 
 
 def export(spark: SparkSession, state: SnapshotState, out: Path) -> int:
@@ -100,15 +100,15 @@ def put(spark: SparkSession, state: SnapshotState, file: Path, data: DataFolder,
     """Make snapshot ``name`` of this one with a stage's rows from a parquet file. UsageError if they do not fit the stage."""
     stage, layout = state.saved.stage, state.saved.layout
     try:
-        given = spark.read.parquet(str(file))
+        imported = spark.read.parquet(str(file))
     except Exception as error:
         raise UsageError(f"The file for stage '{stage}' cannot be read as parquet: {reason(error)}") from error
     try:
-        taken(given, layout, stage, "The file")
+        taken(imported, layout, stage, "The file")
     except (PySparkException, JavaError) as error:
         raise _not_imported(stage, error) from error
-    kept = [(column, kind) for column, kind in columns_of(layout).items() if column in given.columns]
-    rows = given.select(*[F.col(quoted(column)).cast(type_of(kind)).alias(column) for column, kind in kept])
+    columns = [(column, kind) for column, kind in columns_of(layout).items() if column in imported.columns]
+    rows = imported.select(*[F.col(quoted(column)).cast(type_of(kind)).alias(column) for column, kind in columns])
 
     def written(folder: Path) -> int:
         try:

@@ -25,12 +25,12 @@ _WRITE = {"timestampFormat": TIMESTAMP_FORMAT, "timestampNTZFormat": LOCAL_FORMA
 
 def fields_of(text: Column, schema: StructType) -> Column:
     """Return the fields of a text, as a struct. Spark raises for a text that has a value of another type."""
-    found = _turned(_read(text, _written(schema, _entries)), schema, _map_of_entries)
+    fields = _turned(_read(text, _written(schema, _entries)), schema, _map_of_entries)
     if not _has_entries(schema):
-        return found
+        return fields
     # Only these are read so: Spark rounds the numbers of what it takes as it stands to doubles.
     loose = _read(text, _written(schema, _as_it_stands))
-    return F.when(_is_older(loose, schema), _turned(loose, schema, _map_of_text)).otherwise(found)
+    return F.when(_is_older(loose, schema), _turned(loose, schema, _map_of_text)).otherwise(fields)
 
 
 def text_of(fields: Column, schema: StructType) -> Column:

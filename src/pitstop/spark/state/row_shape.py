@@ -45,8 +45,8 @@ class RowShape:
 
 def plain(values: pa.Array) -> list[Any]:
     """Return Arrow's values as Python's, timestamps without their zone."""
-    wanted = without_zone(values.type)
-    return python_values(values if wanted == values.type else values.cast(wanted))
+    target = without_zone(values.type)
+    return python_values(values if target == values.type else values.cast(target))
 
 
 def without_zone(kind: pa.DataType) -> pa.DataType:
@@ -87,8 +87,8 @@ def _shaper(kind: DataType) -> Make | None:
         of_key, of_value = _shaper(kind.keyType) or _same, _shaper(kind.valueType) or _same
         return lambda pairs: {of_key(key): None if value is None else of_value(value) for key, value in pairs}
     if isinstance(kind, StructType):
-        made, parts = _maker(tuple(kind.fieldNames())), [_shaper(field.dataType) or _same for field in kind.fields]
-        return lambda value: made(
+        maker, parts = _maker(tuple(kind.fieldNames())), [_shaper(field.dataType) or _same for field in kind.fields]
+        return lambda value: maker(
             None if part is None else shape(part) for shape, part in zip(parts, value.values(), strict=True)
         )
     return None

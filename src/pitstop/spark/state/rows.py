@@ -68,24 +68,24 @@ def taken(rows: DataFrame, layout: StateLayout, stage: str, what: str) -> dict[s
     own = _own_columns(layout)
     if rules_of(layout.kind).form is Form.KEYED:
         return {"state": rows.select(*keys, F.struct(*values).alias(FIELDS), F.unix_millis(own[LAST_EVENT]).alias(LAST))}
-    found = {}
+    frames = {}
     end = end_in_state(own[END]) if rules_of(layout.kind).form is Form.SESSIONS else own[END]
     for role in roles_of(layout):
         span = F.struct(own[START].alias("start"), end.alias("end")).alias(role_column(stage, role))
         of_role = rows.where(own[PART] == _PARTS[role]) if PART in own else rows
-        found[role] = of_role.select(*keys, span, *values)
-    return found
+        frames[role] = of_role.select(*keys, span, *values)
+    return frames
 
 
 def shown_names(layout: StateLayout) -> dict[str, str]:
     """Return accumulator -> the column that shows it: the aggregate's name if it is its only one."""
     names = [name for name, _ in layout.accumulators]
-    wanted = names
+    shown = names
     if layout.aggregates:  # else the fields are the user's own
         results = [name.rpartition("__")[0] for name in names]
-        wanted = [result if results.count(result) == 1 else name for name, result in zip(names, results, strict=True)]
+        shown = [result if results.count(result) == 1 else name for name, result in zip(names, results, strict=True)]
     before = [*(key for key, _ in layout.keys), *_own_names(layout).values()]
-    return dict(zip(names, _free_names(wanted, before), strict=True))
+    return dict(zip(names, _free_names(shown, before), strict=True))
 
 
 def roles_of(layout: StateLayout) -> tuple[str, ...]:
@@ -106,13 +106,13 @@ def _own_columns(layout: StateLayout) -> dict[str, Column]:
 
 def _free_names(names: list[str], before: list[str]) -> list[str]:
     """Return the names, each made distinct from those before it: Spark does not distinguish upper case from lower case."""
-    taken, found = {name.lower() for name in before}, []
+    in_use, free = {name.lower() for name in before}, []
     for name in names:
-        while name.lower() in taken:
+        while name.lower() in in_use:
             name = f"state_{name}"
-        taken.add(name.lower())
-        found.append(name)
-    return found
+        in_use.add(name.lower())
+        free.append(name)
+    return free
 
 
 def _window_rows(spark: SparkSession, saved: SavedStage, role: str) -> DataFrame:
@@ -138,20 +138,20 @@ def _fitting(rows: DataFrame, layout: StateLayout, stage: str, what: str) -> Dat
     if not rules.feedable:
         raise UsageError(f"{what}: stage '{stage}' is {rules.words}, whose state cannot be given as rows.")
     _refuse_unreadable(stage, layout)
-    wanted = columns_of(layout)
+    columns = columns_of(layout)
     last = _own_names(layout).get(LAST_EVENT)
     if last is not None and last not in rows.columns:
         rows = rows.withColumn(last, F.lit(None).cast("timestamp"))
-    given = {field.name: field.dataType.simpleString() for field in rows.schema.fields}
-    for name, kind in wanted.items():
-        if name not in given:
-            raise UsageError(f"{what}: there is no column '{name}' ({kind}); stage '{stage}' keeps {_listed(wanted)}.")
-        if not widens(given[name], kind) and given[name] != "void":
-            raise UsageError(f"{what}: column '{name}' is {given[name]}, and stage '{stage}' keeps {kind}: cast it.")
-    odd = sorted(given.keys() - wanted.keys())
+    types = {field.name: field.dataType.simpleString() for field in rows.schema.fields}
+    for name, kind in columns.items():
+        if name not in types:
+            raise UsageError(f"{what}: there is no column '{name}' ({kind}); stage '{stage}' keeps {_listed(columns)}.")
+        if not widens(types[name], kind) and types[name] != "void":
+            raise UsageError(f"{what}: column '{name}' is {types[name]}, and stage '{stage}' keeps {kind}: cast it.")
+    odd = sorted(types.keys() - columns.keys())
     if odd:
-        raise UsageError(f"{what}: there is a column '{odd[0]}' that stage '{stage}' does not keep; it keeps {_listed(wanted)}.")
-    return rows.select(*[F.col(quoted(name)).cast(type_of(kind)).alias(name) for name, kind in wanted.items()])
+        raise UsageError(f"{what}: there is a column '{odd[0]}' that stage '{stage}' does not keep; it keeps {_listed(columns)}.")
+    return rows.select(*[F.col(quoted(name)).cast(type_of(kind)).alias(name) for name, kind in columns.items()])
 
 
 def _check_values(rows: DataFrame, layout: StateLayout, stage: str, what: str) -> None:

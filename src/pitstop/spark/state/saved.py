@@ -55,10 +55,10 @@ def operator_frame(spark: SparkSession, checkpoint: Path, epoch: int, operator: 
 def operator_stores(spark: SparkSession, checkpoint: Path) -> dict[int, tuple[str, list[str]]]:
     """Return operator id -> Spark's name of its kind, and its stores."""
     rows = spark.read.format("state-metadata").load(str(checkpoint)).select("operatorId", "operatorName", "stateStoreName")
-    found: dict[int, tuple[str, list[str]]] = {}
+    stores: dict[int, tuple[str, list[str]]] = {}
     for operator, name, store in sorted(set(rows.collect())):  # a line a partition
-        found.setdefault(operator, (name, []))[1].append(store)
-    return found
+        stores.setdefault(operator, (name, []))[1].append(store)
+    return stores
 
 
 def operator_names(spark: SparkSession, checkpoint: Path) -> dict[int, str]:
@@ -114,9 +114,9 @@ def _variables(spark: SparkSession, checkpoint: Path, operator: int) -> list[str
 def operator_properties(spark: SparkSession, checkpoint: Path, operator: int) -> str:
     """Return the notes that Spark keeps of an operator in its own form."""
     rows = spark.read.format("state-metadata").load(str(checkpoint)).where(F.col("operatorId") == operator)
-    told = rows.select("operatorProperties").first()
-    assert told is not None, f"the checkpoint has no operator {operator}"
-    return str(told[0])
+    notes = rows.select("operatorProperties").first()
+    assert notes is not None, f"the checkpoint has no operator {operator}"
+    return str(notes[0])
 
 
 def _as_text(store: str, frame: DataFrame) -> DataFrame:
@@ -124,8 +124,8 @@ def _as_text(store: str, frame: DataFrame) -> DataFrame:
     # Rows of a join have a field more than their schema, over which to_json would stumble: field by field.
     names = field_names(frame.schema["value"].dataType) if value == ["value"] else []
     fields = [F.col(f"value.{quoted(name)}") for name in names]
-    kept = F.struct(*(fields or map(F.col, value)))
-    return frame.select(F.lit(store).alias("store"), F.to_json("key").alias("key"), F.to_json(kept).alias("value"))
+    fields_of_value = F.struct(*(fields or map(F.col, value)))
+    return frame.select(F.lit(store).alias("store"), F.to_json("key").alias("key"), F.to_json(fields_of_value).alias("value"))
 
 
 def converted(rows: DataFrame, old: StateLayout, new: StateLayout, span: str | None, new_span: str | None) -> DataFrame:
@@ -135,14 +135,14 @@ def converted(rows: DataFrame, old: StateLayout, new: StateLayout, span: str | N
     """
     if TEXT in rows.columns:
         return rows.select(*[F.col(quoted(name)) for name, _ in new.keys], TEXT, LAST)
-    kept = dict(old.accumulators)
+    kinds = dict(old.accumulators)
     columns: list[Column] = [F.col(quoted(name)) for name, _ in new.keys]
     if span is not None and new_span is not None:
         columns.append(F.col(quoted(span)).alias(new_span))
     accumulators = []
     for name, kind in new.accumulators:
         within = F.col(FIELDS).getField(name) if FIELDS in rows.columns else F.col(quoted(name))
-        accumulators.append((within if name in kept else F.lit(None)).cast(type_of(kind)).alias(name))
+        accumulators.append((within if name in kinds else F.lit(None)).cast(type_of(kind)).alias(name))
     if FIELDS in rows.columns:
         return rows.select(*columns, F.struct(*accumulators).alias(FIELDS), LAST)
     return rows.select(*columns, *accumulators)
@@ -154,22 +154,22 @@ def is_text(layout: StateLayout) -> bool:
 
 
 def _texts(state: DataFrame, layout: StateLayout) -> DataFrame:
-    kept = F.col(f"value.{quoted(group_state_field(field_names(state.schema['value'].dataType)))}")
+    group = F.col(f"value.{quoted(group_state_field(field_names(state.schema['value'].dataType)))}")
     keys = [F.col(f"key.{quoted(name)}") for name, _ in layout.keys]
-    return state.select(*keys, kept.getField(STATE).alias(TEXT), kept.getField(LAST).alias(LAST))
+    return state.select(*keys, group.getField(STATE).alias(TEXT), group.getField(LAST).alias(LAST))
 
 
 def _keyed_rows(state: DataFrame, layout: StateLayout) -> DataFrame:
     """Return the kept state of each key: a row of its fields, or one text."""
     group = group_state_field(field_names(state.schema["value"].dataType))
     keys = [F.col(f"key.{quoted(name)}") for name, _ in layout.keys]
-    kept = F.col(f"value.{quoted(group)}")
+    value = F.col(f"value.{quoted(group)}")
     if layout.form == COLUMNS:
-        fields = F.struct(*[kept.getField(name).alias(name) for name, _ in layout.accumulators])
+        fields = F.struct(*[value.getField(name).alias(name) for name, _ in layout.accumulators])
     else:
         schema = StructType([StructField(name, type_of(kind)) for name, kind in layout.accumulators])
-        fields = fields_of(kept.getField(STATE), schema)
-    return state.select(*keys, fields.alias(FIELDS), kept.getField(LAST).alias(LAST))
+        fields = fields_of(value.getField(STATE), schema)
+    return state.select(*keys, fields.alias(FIELDS), value.getField(LAST).alias(LAST))
 
 
 def _session_rows(state: DataFrame, slot: OperatorSlot, layout: StateLayout) -> DataFrame:
@@ -197,11 +197,11 @@ def _accumulators(layout: StateLayout) -> list[Column]:
 
     A sum of nothing is null, where Spark keeps 0.
     """
-    kept, found = _buffers(layout).fieldNames(), []
+    names, columns = _buffers(layout).fieldNames(), []
     for name, _ in layout.accumulators:
         value, empty = F.col(f"value.{quoted(name)}"), _empty(name)
-        found.append((F.when(~F.col(f"value.{quoted(empty)}"), value) if empty in kept else value).alias(name))
-    return found
+        columns.append((F.when(~F.col(f"value.{quoted(empty)}"), value) if empty in names else value).alias(name))
+    return columns
 
 
 def _empty(name: str) -> str:
