@@ -16,8 +16,11 @@ SHORT ?=
 UNTIL ?=
 # Of the slow tests only those that this seed draws, and of these none that would begin after that time (tests/drawing.py).
 DRAW = $(if $(SHORT),--draw=$(SHORT)) $(if $(UNTIL),--until=$(UNTIL))
-# Two processes, each with a Spark session; the tests of a file stay together, for what they share.
-SPREAD := -n 2 --dist loadfile --no-loadscope-reorder
+# Processes, each with a Spark session. The tests of a file stay together, for what they share. Most of them wait for other
+# processes most of the time, so that two cores are enough for four; the whole systems of the slow tests get more of a core.
+WORKERS ?= 4
+test-long test-postgres: WORKERS = 2
+SPREAD = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # What holds with a store in PostgreSQL, too.
 ON_POSTGRES := tests/contract tests/unit/store tests/postgres tests/spark/sinks/test_postgres.py
 # Markers of the tiers (CONTRIBUTING.md): what CI runs after `make test`, and what has a target of its own alone.
