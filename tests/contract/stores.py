@@ -12,7 +12,6 @@ from pitstop.store.registry import SqlRegistry
 from pitstop.store.runner_link import SqlRunnerLink
 from pitstop.testing.catalog import MemoryCatalog
 from pitstop.testing.clock import ManualClock
-from pitstop.testing.map_store import MemoryMapStore
 from pitstop.testing.members import MemoryMembers
 from pitstop.testing.registry import MemoryRegistry, MemoryRunnerLink
 from pitstop.testing.wake import MemoryWake
@@ -43,12 +42,11 @@ class SqlStore:
 
 
 class MemoryStore:
-    """The same in dicts."""
+    """Registry and links in dicts, as the simulated schedules use them, and members and catalogue."""
 
     def __init__(self, _folder: Path) -> None:
         self.clock, self.wake = ManualClock(), MemoryWake()
         self.registry = MemoryRegistry(self.clock)
-        self.maps = MemoryMapStore(self.registry, self.clock)
         self.members = MemoryMembers(self.clock)
         self.catalog = MemoryCatalog()
 
@@ -71,5 +69,6 @@ if "PITSTOP_TEST_POSTGRES" in os.environ:
 
     DATABASES["postgres"] = lambda _folder: new_database()
 
-STORES = {"memory": MemoryStore} | {name: lambda folder, url=url: SqlStore(url(folder)) for name, url in DATABASES.items()}
+SQL_STORES = {name: lambda folder, url=url: SqlStore(url(folder)) for name, url in DATABASES.items()}
+STORES = {"memory": MemoryStore} | SQL_STORES
 """Name -> how such a store is made for a test that has this folder."""

@@ -4,7 +4,6 @@ import time
 from pathlib import Path
 
 import pytest
-from fsspec.implementations.memory import MemoryFileSystem
 
 from pitstop.errors import SnapshotError
 from pitstop.model.data_folder import DataFolder
@@ -12,25 +11,16 @@ from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
 from pitstop.snapshots.export import export_checkpoint, lay_view, restore_files
 from pitstop.snapshots.files import LocalFiles, checksum, read_text, write_text
-from pitstop.snapshots.fsspec_files import FsspecFiles
 from pitstop.testing.files import MemoryFiles
 
 SHA_OF_ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 """FIPS 180-2, appendix B.1."""
 
 
-def in_fsspec():
-    """Files of an fsspec file system, in memory, which no other one shares."""
-    file_system = MemoryFileSystem(skip_instance_cache=True)
-    # The class has one store for all of the process.
-    file_system.store, file_system.pseudo_dirs = {}, [""]
-    return FsspecFiles(file_system)
-
-
-@pytest.fixture(params=["local", "memory", "fsspec"])
+@pytest.fixture(params=["local", "memory"])
 def kept(request, tmp_path):
     """Files, and a folder in them."""
-    kinds = {"local": LocalFiles, "memory": MemoryFiles, "fsspec": in_fsspec}
+    kinds = {"local": LocalFiles, "memory": MemoryFiles}
     return kinds[request.param](), tmp_path if request.param == "local" else Path("/data")
 
 
@@ -116,21 +106,6 @@ def test_a_finished_folder_takes_the_place_of_another_as_a_whole(kept):
     write_text(files, root / "making/manifest", "again")
     files.publish(root / "making", root / "deep/new")
     assert tree(files, root) == expected | {"deep/new/manifest": "again"}
-
-
-def test_where_folders_cannot_be_renamed_a_manifest_goes_first_and_comes_last(monkeypatch):
-    files, root = in_fsspec(), Path("/data")
-    for path in ("making/manifest", "making/data/1", "there/manifest", "there/data/1"):
-        write_text(files, root / path, path)
-    seen, copy = [], files.copy
-
-    def copy_and_look(source, target):
-        seen.append(set(tree(files, root / "there")))
-        copy(source, target)
-
-    monkeypatch.setattr(files, "copy", copy_and_look)
-    files.publish(root / "making", root / "there")
-    assert seen == [set(), {"data/1"}]
 
 
 def checkpoint_of(files, folder):

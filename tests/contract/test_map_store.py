@@ -25,11 +25,16 @@ from pitstop.model.job import Job, JobSource, JobState, Version
 from pitstop.service.map_verbs import MapVerbs
 from pitstop.store.database import open_database
 from pitstop.store.maps import SqlMapStore
-from tests.contract.stores import DATABASES, STORES
+from tests.contract.stores import DATABASES, SQL_STORES
 
 KEYS = st.sampled_from(["a", "b", "c", "ключ", "x y"])
 CHANGES = st.lists(st.tuples(KEYS, st.one_of(st.none(), st.integers().map(json.dumps))), max_size=12)
 ORDERED = st.lists(st.tuples(KEYS, st.one_of(st.none(), st.integers().map(json.dumps)), st.integers(0, 9)), max_size=12)
+
+
+@pytest.fixture
+def store(sql_store):
+    return sql_store
 
 
 @pytest.fixture
@@ -45,7 +50,7 @@ class MapAgainstModel(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
-        self.store = STORES[self.kind](Path(self.folder.name)).maps
+        self.store = SQL_STORES[self.kind](Path(self.folder.name)).maps
         self.capacity = 10_000
         self.entries, self.events, self.epoch = {}, [], -1
         self.orders = {}
@@ -113,7 +118,7 @@ class MapAgainstModel(RuleBasedStateMachine):
         self.folder.cleanup()
 
 
-for _kind in STORES:
+for _kind in SQL_STORES:
     _machine = type(f"MapAgainstModelIn{_kind.title()}", (MapAgainstModel,), {"kind": _kind})
     _test = _machine.TestCase
     _test.settings = settings(max_examples=15, stateful_step_count=15)

@@ -12,6 +12,11 @@ from tests.contract.test_map_store import incompressible
 
 
 @pytest.fixture
+def store(sql_store):
+    return sql_store
+
+
+@pytest.fixture
 def watched(store):
     """Writes to map ``m`` as run 1 of a job that may go back from update 7."""
     version = Version(1, JobSource("a.py"), {}, JobConfig())

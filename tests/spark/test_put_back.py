@@ -9,7 +9,7 @@ import pytest
 import pitstop as ps
 from pitstop.errors import OtherEpochError
 from pitstop.kit.waiting import wait_until
-from pitstop.testing.map_store import MemoryMapStore
+from tests.maps import map_store
 from tests.spark.harness import Harness, numbers
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
@@ -65,7 +65,7 @@ def written(folder):
 @pytest.mark.parametrize("sinks", ["files", pytest.param("map", marks=pytest.mark.long)])
 def test_other_epochs_under_the_same_numbers_stop_the_job_and_the_same_ones_are_left_alone(spark, tmp_path, sinks):
     """Rows under those numbers were once "written already": they never came."""
-    harness, told = Harness(spark, tmp_path, maps=MemoryMapStore()), Told()
+    harness, told = Harness(spark, tmp_path, maps=map_store(tmp_path)), Told()
     state = tmp_path / "checkpoint"
     assert go_on(harness, state, COPIED, 500, told, sinks) is None
     for copy in ("other", "same"):

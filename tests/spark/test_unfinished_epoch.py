@@ -22,7 +22,7 @@ from pitstop.snapshots.export import export_checkpoint
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.sinks import EpochContext
 from pitstop.spark.sinks.files import write_files
-from pitstop.testing.map_store import MemoryMapStore
+from tests.maps import map_store
 from tests.spark.harness import Collected, FilesHarness, Harness, numbers
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
@@ -74,7 +74,7 @@ def failed(harness, built):
 
 @pytest.mark.parametrize("more", [None, pytest.param("windows", marks=pytest.mark.long)], ids=["the-same-state", "another-stage"])
 def test_no_row_is_missed_or_doubled_in_any_sink(spark, tmp_path, more):
-    harness = Harness(spark, tmp_path, maps=MemoryMapStore())
+    harness = Harness(spark, tmp_path, maps=map_store(tmp_path))
     saved = failed(harness, pipeline(tmp_path, "cast"))
     assert saved.unfinished["known_as"] == [[saved.lineage, saved.epoch + 1]]
     held = written(tmp_path / "plain")
@@ -89,7 +89,7 @@ def test_no_row_is_missed_or_doubled_in_any_sink(spark, tmp_path, more):
 
 @pytest.mark.long
 def test_a_version_that_fails_in_the_same_epoch_hands_it_on(spark, tmp_path):
-    harness = Harness(spark, tmp_path, maps=MemoryMapStore())
+    harness = Harness(spark, tmp_path, maps=map_store(tmp_path))
     first = failed(harness, pipeline(tmp_path, "cast"))
     harness.restore(pipeline(tmp_path, "cast"), tmp_path / "checkpoint-1", None, None, True)
     again = failed(harness, pipeline(tmp_path, "cast"))
@@ -152,7 +152,7 @@ def test_an_epoch_that_fails_while_its_rows_are_made_is_planned_anew(spark, tmp_
         rows.write_to(ps.sinks.logger("{seq}"), name="told")
         return p
 
-    harness = Harness(spark, tmp_path, maps=MemoryMapStore())
+    harness = Harness(spark, tmp_path, maps=map_store(tmp_path))
     assert failed(harness, version("cast")).unfinished is None
     harness.run(version("try_cast"))
     assert written(tmp_path / "cast") == Counter(range(ROWS))

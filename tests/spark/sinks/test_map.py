@@ -20,7 +20,7 @@ from pitstop.spark.base.row_order import order_of
 from pitstop.spark.lowering.compile import compile_pipeline
 from pitstop.spark.lowering.lowering import Lowering
 from pitstop.spark.sinks import write_sink
-from pitstop.testing.map_store import MemoryMapStore
+from tests.maps import map_store
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
@@ -32,7 +32,7 @@ class Epochs:
     """Epochs written into the sinks of a pipeline, whose rows are given instead of read."""
 
     def __init__(self, spark, tmp_path, pipeline, guarantee=ProcessingGuarantee.EXACTLY_ONCE):
-        self._spark, self._pipeline, self.maps, self.epoch = spark, pipeline, MemoryMapStore(), 0
+        self._spark, self._pipeline, self.maps, self.epoch = spark, pipeline, map_store(tmp_path), 0
         self.told = []
         self.left_out = Counter()
         facts = {"maps": self.maps, "log": lambda *line: self.told.append(line), "left_out": self._leave_out}

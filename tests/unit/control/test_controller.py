@@ -18,8 +18,8 @@ from pitstop.model.operation import Cancel, OperationState, Resume, Suspend
 from pitstop.model.run import EpochCommitted, Observation, StateOutgrown
 from pitstop.outputs.kept import KeptOutputs
 from pitstop.testing.files import MemoryFiles
-from pitstop.testing.map_store import MemoryMapStore
 from pitstop.testing.workers import ScriptedWorkers
+from tests.maps import map_store
 from tests.unit.control.world import World
 
 
@@ -45,7 +45,7 @@ def world(tmp_path):
         world.clock,
         world.wake,
         DataFolder(tmp_path),
-        KeptOutputs(MemoryMapStore(world.registry), DataFolder(tmp_path)),
+        KeptOutputs(map_store(tmp_path), DataFolder(tmp_path)),
         lambda: None,
         world.off.waiting.append,
         world.files,

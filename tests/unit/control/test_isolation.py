@@ -14,8 +14,8 @@ from pitstop.model.run import Observation, Running, Stopped, StopRun
 from pitstop.outputs.kept import KeptOutputs
 from pitstop.testing.files import MemoryFiles
 from pitstop.testing.launcher import ScriptedLauncher
-from pitstop.testing.map_store import MemoryMapStore
 from pitstop.testing.registry import MemoryRunnerLink
+from tests.maps import map_store
 from tests.unit.control.world import World
 
 JOBS = 50
@@ -53,12 +53,12 @@ class SlowFiles(MemoryFiles):
 
 
 @pytest.fixture
-def world():
+def world(tmp_path):
     world = World()
     world.launcher = StubbornLauncher(lambda: MemoryRunnerLink(world.registry, world.wake), world.wake)
     world.launcher.dying, world.files = Stuck(), SlowFiles()
     world.files.deleting = Stuck()
-    outputs = KeptOutputs(MemoryMapStore(world.registry), DATA)
+    outputs = KeptOutputs(map_store(tmp_path), DATA)
     world.controller = Controller(
         world.registry, world.launcher, None, world.clock, world.wake, DATA, outputs, lambda: None, files=world.files
     )

@@ -10,7 +10,7 @@ from pitstop.control.ports import NoOtherRun
 from pitstop.model.data_folder import DataFolder
 from pitstop.outputs.file_epochs import FileEpochs, WrittenFiles
 from pitstop.outputs.kept import KeptOutputs
-from pitstop.testing.map_store import MemoryMapStore
+from tests.maps import map_store
 from tests.simulation.fragile import Moments
 
 CHANGES = {"os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.chmod"}
@@ -115,7 +115,7 @@ def test_after_a_crash_of_a_new_version_and_one_of_its_withdrawal_only_the_old_r
         write(FileEpochs(str(out), "L1", "rows"), EPOCHS, 1)
         new, notes = FileEpochs(str(out), "L2", "rows"), data.job(JOB).withdrawable
         died = dies(moment, lambda: write(new, EPOCHS, 2, notes))
-        kept = KeptOutputs(MemoryMapStore(), data)
+        kept = KeptOutputs(map_store(tmp_path), data)
         again = 0
         while dies(again, lambda: kept.withdraw(JOB, UPDATE)):
             again += 1

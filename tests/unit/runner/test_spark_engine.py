@@ -18,9 +18,9 @@ from pitstop.runner.prepared import RunnerSettings
 from pitstop.runner.run import Runner
 from pitstop.runner.spark_engine import SparkEngine, StartedRun
 from pitstop.testing.clock import ManualClock
-from pitstop.testing.map_store import MemoryMapStore
 from pitstop.testing.registry import MemoryRegistry, MemoryRunnerLink
 from pitstop.testing.wake import MemoryWake
+from tests.maps import map_store
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def failed(tmp_path):
         registry, wake = MemoryRegistry(ManualClock()), MemoryWake()
         version = Version(1, JobSource(str(tmp_path / "a.py")), {}, JobConfig())
         registry.add_job(Job("id", "job", 0.0, version, JobState.STARTING, token=1))
-        engine = SparkEngine(RunnerSettings(DataFolder(tmp_path), "nosuch:///", ""), MemoryMapStore(registry), session)
+        engine = SparkEngine(RunnerSettings(DataFolder(tmp_path), "nosuch:///", ""), map_store(tmp_path), session)
         runner = Runner("id", 1, RunHandle("h"), MemoryRunnerLink(registry, wake), wake, engine, log=lambda *_: None)
         assert runner.begin() == 1
         (told,) = [seen.fact for seen in registry.take_observations()]

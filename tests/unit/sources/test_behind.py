@@ -6,7 +6,7 @@ from pitstop.spark.sources.csv_tail import CsvTailReader
 from pitstop.spark.sources.map_journal import MapJournalReader
 from pitstop.spark.sources.rate import RateReader
 from pitstop.spark.sources.shared import SourceOptions, behind_of
-from pitstop.testing.map_store import MemoryMapStore
+from tests.maps import map_store
 
 
 def options(folder, stage="in", **more):
@@ -34,7 +34,7 @@ def test_a_tailed_folder_is_behind_by_the_bytes_that_an_epoch_could_not_take(tmp
 
 
 def test_a_journal_is_behind_by_its_events(tmp_path, said, monkeypatch):
-    store = MemoryMapStore()
+    store = map_store(tmp_path)
     store.put_all("m", [(str(n), "{}") for n in range(7)])
     reader = MapJournalReader(options(tmp_path, map="m", maxEvents="3", store="memory", storeFactory="no:matter"))
     monkeypatch.setattr(reader, "_store", _Direct(store))

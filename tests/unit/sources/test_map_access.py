@@ -1,7 +1,7 @@
 """Readers of maps hold still while the store is away, and go on by themselves."""
 
-import itertools
 import pickle
+from pathlib import Path
 
 import pytest
 
@@ -10,16 +10,15 @@ from pitstop.spark.sources import map_access
 from pitstop.spark.sources.map_entries import MapEntriesReader
 from pitstop.spark.sources.map_journal import MapJournalReader
 from pitstop.spark.sources.shared import SourceOptions
-from pitstop.testing.map_store import MemoryMapStore
+from pitstop.store.database import open_database, sqlite_url
+from pitstop.store.maps import SqlMapStore
 
-URLS = (f"memory://{number}" for number in itertools.count())
 
-
-class Flaky(MemoryMapStore):
+class Flaky(SqlMapStore):
     """Is away for so many questions; ``asked`` counts those."""
 
-    def __init__(self):
-        super().__init__()
+    def __init__(self, folder):
+        super().__init__(open_database(sqlite_url(folder / "maps.db")))
         self.away, self.asked = 0, 0
 
     def _ask(self):
@@ -45,13 +44,17 @@ STORES = {}
 
 
 def open_flaky(url):
-    return STORES.setdefault(url, Flaky())
+    if url not in STORES:
+        STORES[url] = Flaky(Path(url))
+    return STORES[url]
 
 
 @pytest.fixture
-def options(monkeypatch):
+def options(monkeypatch, tmp_path):
     monkeypatch.setattr(map_access, "AWAY_SECONDS", 0.01)
-    return SourceOptions("map", {"map": "m", "store": next(URLS), "storeFactory": f"{__name__}:open_flaky", "stage": "journal"})
+    return SourceOptions(
+        "map", {"map": "m", "store": str(tmp_path), "storeFactory": f"{__name__}:open_flaky", "stage": "journal"}
+    )
 
 
 @pytest.fixture
