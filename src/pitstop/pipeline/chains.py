@@ -14,12 +14,10 @@ from pitstop.pipeline.names import column_before
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.specs import (
     DistinctSpec,
-    HashJoinSpec,
     IngestionTimestampsSpec,
     JoinSpec,
     LateSpec,
     MapStatefulSpec,
-    RollingSpec,
     SinkSpec,
     SourceSpec,
     TimestampsSpec,
@@ -68,7 +66,7 @@ def carries_on(node: Node) -> bool:
 
 def bears_starts(node: Node) -> bool:
     """Return True if the event time of its input is the start of windows, which come behind the watermark, when they end."""
-    return any(True for parent in _inputs(node) for _ in _starts(parent))
+    return any(True for parent in node.streams for _ in _starts(parent))
 
 
 def _check_timestamps(node: Node) -> None:
@@ -109,7 +107,7 @@ def _check_early(node: Node) -> None:
 
 def _early_before(node: Node) -> Iterator[Node]:
     """Yield the stages whose early results reach its input by stateless steps."""
-    for parent in _inputs(node):
+    for parent in node.streams:
         while parent.spec.passable and parent.inputs:
             parent = parent.inputs[0]
         if _gives_early(parent):
@@ -133,7 +131,7 @@ def _check_late(node: Node, spec: LateSpec) -> None:
 
 def _check_order(node: Node) -> None:
     """Raise PipelineError if its rows would be late: they bear the start of a window, and come when the window has ended."""
-    for parent in _inputs(node):
+    for parent in node.streams:
         for windows, timestamps in _starts(parent):
             if not _stands_starts(node, windows):
                 assert isinstance(windows.spec, WindowSpec)
@@ -176,19 +174,19 @@ def _starts(node: Node) -> Iterator[tuple[Node, Node]]:
     """Yield (stage with windows, the timestamps behind it) if the node's event time is the start of these windows."""
     if isinstance(node.spec, TimestampsSpec):
         yield from ((windows, node) for windows in _windows(node, node.spec.column))
-    elif not node.spec.stateful or isinstance(node.spec, (RollingSpec, DistinctSpec)):
-        for parent in _inputs(node):
+    elif node.spec.keeps_rows:
+        for parent in node.streams:
             yield from _starts(parent)
 
 
 def _windows(node: Node, column: str) -> Iterator[Node]:
     """Yield the stages whose windows' start reaches the node's input unchanged in this column, as far as names tell."""
-    for parent in _inputs(node):
+    for parent in node.streams:
         if isinstance(parent.spec, WindowSpec):
             if column.casefold() == START:
                 yield parent
             continue
-        if not parent.spec.stateful or isinstance(parent.spec, (RollingSpec, DistinctSpec, JoinSpec)):
+        if parent.spec.keeps_columns:
             before = column_before(parent.spec, column)
             if before is not None:
                 yield from _windows(parent, before)
@@ -196,7 +194,7 @@ def _windows(node: Node, column: str) -> Iterator[Node]:
 
 def _nearest(node: Node) -> Iterator[Node]:
     """Yield the nearest stages before it that set the event time, keep state or are sources."""
-    for parent in _inputs(node):
+    for parent in node.streams:
         if parent.spec.stateful or isinstance(parent.spec, (*_TIMESTAMPS, SourceSpec)):
             yield parent
         else:
@@ -210,17 +208,13 @@ def _timed(node: Node) -> bool:
 def _before(node: Node) -> Iterator[Node]:
     """Yield all stages that its rows come from, each once, nearest first, without the tables of hash joins."""
     seen: set[int] = set()
-    pending = list(_inputs(node))
+    pending = list(node.streams)
     while pending:
         other = pending.pop(0)
         if id(other) not in seen:
             seen.add(id(other))
             yield other
-            pending.extend(_inputs(other))
-
-
-def _inputs(node: Node) -> tuple[Node, ...]:
-    return node.inputs[:1] if isinstance(node.spec, HashJoinSpec) else node.inputs
+            pending.extend(other.streams)
 
 
 def _the(node: Node) -> str:

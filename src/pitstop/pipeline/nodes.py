@@ -42,6 +42,11 @@ class Node:
         """The event-time column of its rows, None without one."""
         return self.spec.event_time([parent.event_time for parent in self.inputs])
 
+    @property
+    def streams(self) -> tuple[Node, ...]:
+        """The inputs that are streams. The table of a hash join is none."""
+        return self.inputs[:1] if self.spec.joins_table else self.inputs
+
     def upstream(self) -> Iterator[Node]:
         """Return this node and all before it, each once, nearest first."""
         seen: set[int] = set()

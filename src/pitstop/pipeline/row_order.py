@@ -8,19 +8,11 @@ from pitstop.pipeline.names import column_before
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.sinks import RowOrder
 from pitstop.pipeline.specs import (
-    DeadLettersSpec,
-    DistinctSpec,
-    FarAheadSpec,
     FilterSpec,
-    HashJoinSpec,
     IngestionTimestampsSpec,
-    JoinSpec,
-    LateSpec,
     MergeSpec,
-    RollingSpec,
     SelectSpec,
     TimestampsSpec,
-    UnhandledSpec,
     WindowSpec,
     WithColumnsSpec,
 )
@@ -28,9 +20,6 @@ from pitstop.pipeline.specs import (
 END, EARLY = "window_end", "is_early"
 _CARRYING = (SelectSpec, FilterSpec, WithColumnsSpec, TimestampsSpec)
 """Stages that can pass on one column more than their user asks for."""
-_KEEPING = (RollingSpec, DistinctSpec, JoinSpec)
-"""Stages with state that pass on the columns of their rows."""
-_OTHER_ROWS = (DeadLettersSpec, FarAheadSpec, LateSpec, UnhandledSpec)
 
 Makes = Callable[[Node, str], bool]
 """Returns True if a stage makes the wanted kind of column under that name."""
@@ -74,13 +63,12 @@ def _gives(node: Node, column: str, makes: Makes) -> bool:
     """Return True if ``makes`` holds for this stage or one before it, and the column comes here from there unchanged."""
     if makes(node, column):
         return True
-    if (node.spec.stateful and not isinstance(node.spec, _KEEPING)) or isinstance(node.spec, _OTHER_ROWS):
+    if node.spec.of_left_out or not node.spec.keeps_columns:
         return False
     before = column_before(node.spec, column)
     if before is None or not node.inputs:
         return False
-    inputs = node.inputs[:1] if isinstance(node.spec, HashJoinSpec) else node.inputs
-    each = (_gives(parent, before, makes) for parent in inputs)
+    each = (_gives(parent, before, makes) for parent in node.streams)
     return all(each) if isinstance(node.spec, MergeSpec) else any(each)
 
 

@@ -28,6 +28,20 @@ class Spec:
     """True if it means the same on a stream and on the rows of one epoch, so that it may run after the streaming query."""
     stateful: ClassVar[bool] = False
     """True if it keeps state in the streaming query."""
+    keeps_rows: ClassVar[bool] = True
+    """True if each of its rows is one of its input, with that row's event time."""
+    keeps_columns: ClassVar[bool] = True
+    """True if its rows bear the columns of its inputs, as far as it does not compute or leave them out."""
+    of_left_out: ClassVar[bool] = False
+    """True if its rows are those that another stage leaves out."""
+    joins_table: ClassVar[bool] = False
+    """True if only the first of its inputs is a stream, and the second one the table that it reads whole."""
+    loses_watermark: ClassVar[bool] = False
+    """True if Spark may have no watermark behind it."""
+    stores_input_schema: ClassVar[bool] = False
+    """True if its state follows the schema that Spark has of the rows at run time, filters included."""
+    stands_alone: ClassVar[bool] = False
+    """True if Spark believes that no other stage with state may follow it, or be before it."""
     kind: ClassVar[StageKind] = StageKind.STATELESS
     """The kind, in a plan, of a stage that keeps no state. For a stage with state, the layout of its state has the kind."""
 
@@ -73,6 +87,7 @@ class DeadLettersSpec(Spec):
 
     op: ClassVar[str] = "dead_letters"
     passable: ClassVar[bool] = True
+    of_left_out: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
@@ -144,6 +159,7 @@ class FarAheadSpec(Spec):
     """The rows that a NotAheadSpec leaves out, as dead letters of the stage that they come from."""
 
     op: ClassVar[str] = "far_ahead"
+    of_left_out: ClassVar[bool] = True
     column: str
     most_ms: int | None
     """As in NotAheadSpec."""
@@ -203,6 +219,8 @@ class WindowSpec(Spec):
 
     op: ClassVar[str] = "window_aggregate"
     stateful: ClassVar[bool] = True
+    keeps_rows: ClassVar[bool] = False
+    keeps_columns: ClassVar[bool] = False
     keys: tuple[tuple[str, ...], ...]
     """Key columns; results are named as those of the first input."""
     window: Window | Session
@@ -231,6 +249,8 @@ class RollingSpec(Spec):
 
     op: ClassVar[str] = "rolling_aggregate"
     stateful: ClassVar[bool] = True
+    loses_watermark: ClassVar[bool] = True
+    stands_alone: ClassVar[bool] = True
     keys: tuple[str, ...]
     aggregates: Mapping[str, Aggregate]
     """Result column -> aggregate; each can take in one row at a time."""
@@ -251,6 +271,10 @@ class MapStatefulSpec(Spec):
 
     op: ClassVar[str] = "map_stateful"
     stateful: ClassVar[bool] = True
+    keeps_rows: ClassVar[bool] = False
+    keeps_columns: ClassVar[bool] = False
+    loses_watermark: ClassVar[bool] = True
+    stands_alone: ClassVar[bool] = True
     keys: tuple[str, ...]
     function: Callable[..., Any]
     """``(state, row) -> None, a row or a list of rows``."""
@@ -288,6 +312,7 @@ class UnhandledSpec(Spec):
 
     op: ClassVar[str] = "unhandled"
     passable: ClassVar[bool] = True
+    of_left_out: ClassVar[bool] = True
 
     def event_time(self, inputs: Sequence[str | None]) -> str | None:
         return None
@@ -315,6 +340,8 @@ class JoinSpec(Spec):
 
     op: ClassVar[str] = "join"
     stateful: ClassVar[bool] = True
+    keeps_rows: ClassVar[bool] = False
+    stores_input_schema: ClassVar[bool] = True
     on: tuple[str, ...]
     """Columns that are equal in both."""
     within_ms: int
@@ -340,6 +367,7 @@ class LateSpec(Spec):
     """
 
     op: ClassVar[str] = "late"
+    of_left_out: ClassVar[bool] = True
     stage: str
     """The name of that stage."""
     work: LeavesOut
@@ -358,6 +386,7 @@ class HashJoinSpec(Spec):
 
     op: ClassVar[str] = "hash_join"
     kind: ClassVar[StageKind] = StageKind.LOOKUP
+    joins_table: ClassVar[bool] = True
     on: tuple[str, ...]
     """Columns that are equal in both."""
     how: str
@@ -377,6 +406,10 @@ class OwnCodeSpec(Spec):
 
     op: ClassVar[str] = "stateful"
     stateful: ClassVar[bool] = True
+    keeps_rows: ClassVar[bool] = False
+    keeps_columns: ClassVar[bool] = False
+    loses_watermark: ClassVar[bool] = True
+    stores_input_schema: ClassVar[bool] = True
     function: Callable[..., Any]
     """``(DataFrame, *others) -> DataFrame``."""
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from pitstop.model.layout import StateLayout
 from pitstop.pipeline.nodes import Node
-from pitstop.pipeline.specs import HashJoinSpec, OwnCodeSpec, SinkSpec, SourceSpec
+from pitstop.pipeline.specs import OwnCodeSpec, SinkSpec, SourceSpec
 from pitstop.plan.model import OperatorSlot, SourceSlot
 
 
@@ -85,16 +85,11 @@ def operators_of(cuts: tuple[Cut, ...], layouts: Mapping[str, StateLayout]) -> t
 
 def _walk(node: Node, layouts: Mapping[str, StateLayout]) -> Iterator[tuple[str, str]]:
     layout = layouts.get(node.name)
-    for item in layout.roles if layout is not None else range(len(streams_of(node))):
+    for item in layout.roles if layout is not None else range(len(node.streams)):
         if isinstance(item, str):
             yield node.name, item
         else:
             yield from _walk(node.inputs[item], layouts)
-
-
-def streams_of(node: Node) -> tuple[Node, ...]:
-    """Return the inputs of a node that are streams. The table of a hash join is none."""
-    return node.inputs[:1] if isinstance(node.spec, HashJoinSpec) else node.inputs
 
 
 def tables_of(nodes: tuple[Node, ...]) -> set[int]:
@@ -104,7 +99,7 @@ def tables_of(nodes: tuple[Node, ...]) -> set[int]:
     def walk(node: Node) -> None:
         if id(node) not in streaming:
             streaming.add(id(node))
-            for parent in streams_of(node):
+            for parent in node.streams:
                 walk(parent)
 
     for node in nodes:
@@ -122,7 +117,7 @@ def sources_of(cuts: tuple[Cut, ...], layouts: Mapping[str, StateLayout]) -> tup
             slots.append(SourceSlot(node.name, reader))
         layout = layouts.get(node.name)
         below = reader if layout is None else node.name
-        streams = streams_of(node)
+        streams = node.streams
         # In the order in which Spark meets the inputs, which a stage of the user's own may have turned round.
         order = range(len(streams)) if layout is None else [item for item in layout.roles if isinstance(item, int)]
         for item in order:

@@ -44,7 +44,6 @@ from pitstop.pipeline.specs import (
     WithColumnsSpec,
 )
 from pitstop.pipeline.windows import Session
-from pitstop.plan.cuts import streams_of
 from pitstop.plan.kinds.rolling import COLUMNS
 from pitstop.spark.base.columns import to_column
 from pitstop.spark.base.environment import SourceSettings
@@ -72,12 +71,6 @@ from pitstop.spark.lowering.row_order import with_order
 from pitstop.spark.lowering.ways_out import left_out
 from pitstop.spark.lowering.window import lower_window
 from pitstop.spark.sources import source_kind
-
-LOSING = (RollingSpec.op, MapStatefulSpec.op, OwnCodeSpec.op)
-"""Kinds of stages behind which Spark may have no watermark."""
-
-JOINING = (JoinSpec.op, OwnCodeSpec.op)
-"""Kinds of stages whose state follows the schema that Spark has of the rows at run time, filters included."""
 
 OpenSource = Callable[[Node], DataFrame]
 
@@ -126,9 +119,9 @@ class Lowering:
     def frame(self, node: Node) -> DataFrame:
         """Return the DataFrame of a node."""
         if id(node) not in self.frames:
-            inputs = [self.frame(parent) for parent in streams_of(node)]
+            inputs = [self.frame(parent) for parent in node.streams]
             if node.spec.stateful:
-                pairs = list(zip(streams_of(node), map(self.nulls_in(node), inputs), strict=True))
+                pairs = list(zip(node.streams, map(self.nulls_in(node), inputs), strict=True))
                 inputs = [self._apart(node, parent, self._timed(node, parent, rows)) for parent, rows in pairs]
                 inputs = [self._taken(node, number, rows) for number, rows in enumerate(inputs)]
             with errors_of_stage(node, inputs[0] if inputs else None):
@@ -145,7 +138,7 @@ class Lowering:
         saved_layout = self.saved_layouts.get(node.name)
         if saved_layout is not None and saved_layout.never_null is None:
             return _as_they_are
-        return partial(with_nulls, filtered=node.spec.op in JOINING and (saved_layout is None or saved_layout.any_null))
+        return partial(with_nulls, filtered=node.spec.stores_input_schema and (saved_layout is None or saved_layout.any_null))
 
     def observer(self, node: Node, rows: DataFrame) -> Observe | None:
         """Return the observer of the rows of a node; None if they are observed elsewhere, or nobody asks."""
@@ -170,7 +163,7 @@ class Lowering:
 
     def _timed(self, node: Node, parent: Node, rows: DataFrame) -> DataFrame:
         """Return the rows of an input of a stage with state. Behind functions that keep state Spark has no watermark any more."""
-        if not rows.isStreaming or not any(other.spec.op in LOSING for other in parent.upstream()):
+        if not rows.isStreaming or not any(other.spec.loses_watermark for other in parent.upstream()):
             return rows
         column = event_time_if_there(node, rows, parent.event_time)
         if column is None or has_watermark(rows):
@@ -317,7 +310,7 @@ def _timestamps(spec: TimestampsSpec, lowering: Lowering, node: Node, inputs: li
     _check_time(node, frame, spec.column)
     if carries_on(node):
         return with_event_time_of(frame, spec.column)
-    if frame.isStreaming and any(other.spec.op in LOSING for other in node.upstream()) and has_watermark(frame):
+    if frame.isStreaming and any(other.spec.loses_watermark for other in node.upstream()) and has_watermark(frame):
         raise PipelineError(
             f"Stage '{node.name}' ({node.location}) sets the event time behind Spark code that has set it: set it there only."
         )
@@ -415,7 +408,7 @@ def _join(spec: JoinSpec, lowering: Lowering, node: Node, inputs: list[DataFrame
 
 @lower.register
 def _own_code(spec: OwnCodeSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
-    if inputs[0].isStreaming and _behind_python_state(node):
+    if inputs[0].isStreaming and _beside_other_state(node):
         check_streamable(spec.function(*map(stand_in, inputs)))
     return _stateful(lowering, node, lower_own_code(node, spec, inputs))
 
@@ -424,11 +417,11 @@ def _stateful(lowering: Lowering, node: Node, lowered: tuple[DataFrame, StateLay
     frame, layout = lowered
     # The query as a whole is not checked (session.STREAM_SETTINGS), so each stage is, with all that leads to it. Of state in
     # Python Spark believes that it must be alone, which held for its older watermark only: pipeline.chains checks that.
-    if frame.isStreaming and not _behind_python_state(node):
+    if frame.isStreaming and not _beside_other_state(node):
         check_streamable(frame)
     if layout is not None:
         noted = layout if layout.never_null is not None else layout.noting_never_null(())
-        lowering.layouts[node.name] = noted.noting_any_null() if node.spec.op in JOINING else noted
+        lowering.layouts[node.name] = noted.noting_any_null() if node.spec.stores_input_schema else noted
     return frame
 
 
@@ -436,10 +429,10 @@ def _sessions(node: Node) -> bool:
     return isinstance(node.spec, WindowSpec) and isinstance(node.spec.window, Session)
 
 
-def _behind_python_state(node: Node) -> bool:
-    """True if state in Python and other state follow one another up to this stage."""
+def _beside_other_state(node: Node) -> bool:
+    """Return True if a stage that Spark wants alone and another one with state follow one another up to this stage."""
     kinds = [other.spec for other in node.upstream() if other.spec.stateful]
-    return len(kinds) > 1 and any(isinstance(spec, (RollingSpec, MapStatefulSpec)) for spec in kinds)
+    return len(kinds) > 1 and any(spec.stands_alone for spec in kinds)
 
 
 @lower.register
