@@ -65,9 +65,9 @@ class MemoryMapStore:
         with self._lock:
             before = self._maps[name].config if name in self._maps else MapConfig(check_name("map", name))
             config = change(before)
-            found = self._made(name)
-            found.config = config
-            found.trim()
+            map_ = self._made(name)
+            map_.config = config
+            map_.trim()
 
     def config(self, name: str) -> MapConfig | None:
         with self._lock:
@@ -81,7 +81,7 @@ class MemoryMapStore:
         with self._lock:
             for each in self._maps.values():
                 self._expire(each)
-            return [MapOverview(found.config, len(found.entries), found.bounds) for _, found in sorted(self._maps.items())]
+            return [MapOverview(map_.config, len(map_.entries), map_.bounds) for _, map_ in sorted(self._maps.items())]
 
     def drop(self, name: str) -> bool:
         with self._lock:
@@ -104,8 +104,8 @@ class MemoryMapStore:
 
     def get(self, name: str, key: str) -> Entry | None:
         with self._lock:
-            found = self._maps[name].entries.get(key) if name in self._maps else None
-            return found if found is not None and self._lives(found) else None
+            entry = self._maps[name].entries.get(key) if name in self._maps else None
+            return entry if entry is not None and self._lives(entry) else None
 
     def delete(self, name: str, key: str, version: int | None = None) -> bool:
         with self._lock:
@@ -118,18 +118,18 @@ class MemoryMapStore:
         with self._lock:
             if name not in self._maps:
                 return 0
-            found = self._maps[name]
-            self._expire(found)
-            gone = sorted((entry.key, entry.value) for entry in found.entries.values())
-            found.entries.clear()
-            found.record(removals(gone, found.newest, self._clock.now()))
-            return len(gone)
+            map_ = self._maps[name]
+            self._expire(map_)
+            removed = sorted((entry.key, entry.value) for entry in map_.entries.values())
+            map_.entries.clear()
+            map_.record(removals(removed, map_.newest, self._clock.now()))
+            return len(removed)
 
     def entries(self, name: str, prefix: str = "", after: str | None = None, limit: int | None = None) -> list[Entry]:
         with self._lock:
             live = sorted(self._live(name), key=lambda entry: entry.key)
-        wanted = [entry for entry in live if entry.key.startswith(prefix) and (after is None or entry.key > after)]
-        return wanted if limit is None else wanted[: max(0, limit)]
+        matches = [entry for entry in live if entry.key.startswith(prefix) and (after is None or entry.key > after)]
+        return matches if limit is None else matches[: max(0, limit)]
 
     def size(self, name: str) -> int:
         with self._lock:
@@ -146,13 +146,15 @@ class MemoryMapStore:
         with self._lock:
             if name not in self._maps:
                 return JournalSlice((), 0, JournalBounds("", 1, 0))
-            found = self._maps[name]
-            self._expire(found)
-            bounds = found.bounds
+            map_ = self._maps[name]
+            self._expire(map_)
+            bounds = map_.bounds
             first = max(0, after + 1 - bounds.oldest)
-            events = found.events[first : first + max(0, limit)]
-        told = tuple(JournalEvent(number, EventKind(kind), key, old, new, at) for number, kind, key, old, new, at in events)
-        return JournalSlice(told, lost(max(0, after), bounds.oldest), bounds)
+            events = map_.events[first : first + max(0, limit)]
+        journal_events = tuple(
+            JournalEvent(number, EventKind(kind), key, old, new, at) for number, kind, key, old, new, at in events
+        )
+        return JournalSlice(journal_events, lost(max(0, after), bounds.oldest), bounds)
 
     def write_epoch(
         self,
@@ -185,58 +187,58 @@ class MemoryMapStore:
     ) -> EpochWritten | None:
         with self._lock:
             withdrawable = self._check_fence(fence)
-            found = self._maps.get(name) or _Map(MapConfig(check_name("map", name)))
+            map_ = self._maps.get(name) or _Map(MapConfig(check_name("map", name)))
             written = (epoch.lineage, epoch.sink) if epoch is not None else None
             if epoch is not None and any(
-                epoch.is_in(name, lineage, *found.epochs.get((lineage, epoch.sink), (-1, None))) for lineage, _ in epoch.names
+                epoch.is_in(name, lineage, *map_.epochs.get((lineage, epoch.sink), (-1, None))) for lineage, _ in epoch.names
             ):
                 return None
-            now, due = self._clock.now(), self._due(found)
-            expired = expirations(due, found.newest)
-            gone = {key for key, *_ in due}
-            here = [found.entries[key] for key in {key for key, _ in changes} - gone if key in found.entries]
+            now, due = self._clock.now(), self._due(map_)
+            expired = expirations(due, map_.newest)
+            expired_keys = {key for key, *_ in due}
+            here = [map_.entries[key] for key in {key for key, _ in changes} - expired_keys if key in map_.entries]
             stored: dict[str, Stored | None] = {
-                entry.key: (entry.value, entry.created, entry.version, found.orders.get(entry.key)) for entry in here
+                entry.key: (entry.value, entry.created, entry.version, map_.orders.get(entry.key)) for entry in here
             }
-            events, older = apply_changes(changes, stored, found.newest + len(expired), now, update, orders)
+            events, older = apply_changes(changes, stored, map_.newest + len(expired), now, update, orders)
             # Nothing fails from here on: the map is there, its epoch marked, and all changes made, or none of it.
-            self._maps[name] = found
+            self._maps[name] = map_
             if epoch is not None and written is not None:
-                found.epochs[written] = epoch.epoch, epoch.digest
-            for key in gone:
-                del found.entries[key]
-            before = {key: (found.entries.get(key), found.orders.get(key)) for key, _ in changes}
-            self._store(found, stored, now)
-            found.record([*expired, *events])
+                map_.epochs[written] = epoch.epoch, epoch.digest
+            for key in expired_keys:
+                del map_.entries[key]
+            before = {key: (map_.entries.get(key), map_.orders.get(key)) for key, _ in changes}
+            self._store(map_, stored, now)
+            map_.record([*expired, *events])
             if withdrawable is not None:
-                self._keep_old(withdrawable, found, before)
+                self._keep_old(withdrawable, map_, before)
             return EpochWritten(older)
 
-    def _keep_old(self, operation: int, found: _Map, before: dict[str, tuple[Entry | None, str | None]]) -> None:
-        kept = self._old.setdefault(operation, {})
+    def _keep_old(self, operation: int, map_: _Map, before: dict[str, tuple[Entry | None, str | None]]) -> None:
+        old_entries = self._old.setdefault(operation, {})
         for key, (entry, order) in before.items():
-            old, its_order, left = kept.get((found.config.name, key), (entry, order, entry))
-            if left != entry:  # the entry goes back to what another writer has written since the version did
+            old, its_order, left_entry = old_entries.get((map_.config.name, key), (entry, order, entry))
+            if left_entry != entry:  # the entry goes back to what another writer has written since the version did
                 old, its_order = entry, order
-            kept[found.config.name, key] = (old, its_order, found.entries.get(key))
+            old_entries[map_.config.name, key] = (old, its_order, map_.entries.get(key))
 
     def withdraw(self, operation: int) -> int:
         with self._lock:
             total, now = 0, self._clock.now()
-            for (name, key), (old, order, left) in sorted(self._old.pop(operation, {}).items()):
-                found = self._maps[name]
-                self._expire(found)
-                entry = found.entries.get(key)
-                wanted = old if old is not None and self._lives(old) else None
-                if entry == left and old != left and (entry is not None or wanted is not None):
+            for (name, key), (old, order, left_entry) in sorted(self._old.pop(operation, {}).items()):
+                map_ = self._maps[name]
+                self._expire(map_)
+                entry = map_.entries.get(key)
+                earlier_entry = old if old is not None and self._lives(old) else None
+                if entry == left_entry and old != left_entry and (entry is not None or earlier_entry is not None):
                     total += 1
-                    before, after = (each.value if each is not None else None for each in (entry, wanted))
-                    found.record([change_of(found.newest + 1, key, before, after, now)])
-                    found.entries.pop(key, None)
-                    found.orders.pop(key, None)
-                    if wanted is not None:
-                        found.entries[key] = wanted
-                        found.keep_order(key, order)
+                    before, after = (each.value if each is not None else None for each in (entry, earlier_entry))
+                    map_.record([change_of(map_.newest + 1, key, before, after, now)])
+                    map_.entries.pop(key, None)
+                    map_.orders.pop(key, None)
+                    if earlier_entry is not None:
+                        map_.entries[key] = earlier_entry
+                        map_.keep_order(key, order)
             return total
 
     def forget_withdrawable(self) -> None:
@@ -245,14 +247,14 @@ class MemoryMapStore:
             needed = {job.withdrawable for job in jobs}
             self._old = {operation: old for operation, old in self._old.items() if operation in needed}
 
-    def _store(self, found: _Map, stored: dict[str, Stored | None], now: float) -> None:
-        ttl = found.config.ttl_seconds
+    def _store(self, map_: _Map, stored: dict[str, Stored | None], now: float) -> None:
+        ttl = map_.config.ttl_seconds
         for key, entry in stored.items():
             if entry is None:
-                found.entries.pop(key, None)
+                map_.entries.pop(key, None)
             else:
-                found.entries[key] = Entry(key, entry[0], entry[1], now, None if ttl is None else now + ttl, entry[2])
-            found.keep_order(key, None if entry is None else entry[3])
+                map_.entries[key] = Entry(key, entry[0], entry[1], now, None if ttl is None else now + ttl, entry[2])
+            map_.keep_order(key, None if entry is None else entry[3])
 
     def _made(self, name: str) -> _Map:
         if name not in self._maps:
@@ -265,17 +267,17 @@ class MemoryMapStore:
     def _lives(self, entry: Entry) -> bool:
         return entry.expires is None or entry.expires > self._clock.now()
 
-    def _due(self, found: _Map) -> list[tuple[str, str, float]]:
+    def _due(self, map_: _Map) -> list[tuple[str, str, float]]:
         """Return key, value and end of the entries whose time has run out, in the order in which it did."""
         now = self._clock.now()
-        due = [(e.key, e.value, e.expires) for e in found.entries.values() if e.expires is not None and e.expires <= now]
+        due = [(e.key, e.value, e.expires) for e in map_.entries.values() if e.expires is not None and e.expires <= now]
         return sorted(due, key=lambda entry: (entry[2], entry[0]))
 
-    def _expire(self, found: _Map) -> None:
-        due = self._due(found)
+    def _expire(self, map_: _Map) -> None:
+        due = self._due(map_)
         for key, *_ in due:
-            del found.entries[key]
-        found.record(expirations(due, found.newest))
+            del map_.entries[key]
+        map_.record(expirations(due, map_.newest))
 
     def _check_fence(self, fence: Fence | None) -> int | None:
         job = self._registry.get_job(fence.job_id) if fence is not None and self._registry is not None else None
