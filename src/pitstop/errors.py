@@ -221,13 +221,13 @@ _MACHINE_ERRORS = (
 
 def all_errors() -> dict[str, type[PitstopError]]:
     """Return every error class by its code, so that an error can travel over HTTP and be raised again."""
-    found: dict[str, type[PitstopError]] = {}
+    classes: dict[str, type[PitstopError]] = {}
     pending: list[type[PitstopError]] = [PitstopError]
     while pending:
         cls = pending.pop()
-        found[cls.code] = cls
+        classes[cls.code] = cls
         pending.extend(cls.__subclasses__())
-    return found
+    return classes
 
 
 def from_dict(data: dict[str, Any]) -> PitstopError:

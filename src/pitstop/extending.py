@@ -1,6 +1,6 @@
-"""What a package needs to ship kinds of sources and sinks of its own: the engine's side of them. See docs/extending.md.
+"""The engine's side of kinds of sources and sinks that a package of its own ships. See docs/extending.md.
 
-What users of such a package write, a ``ps.Source`` or a subclass of ``ps.Sink``, needs only ``import pitstop as ps``.
+The side of its users, a ``ps.Source`` or a subclass of ``ps.Sink``, needs only ``import pitstop as ps``.
 """
 
 from pitstop.spark.sinks import FIRST, LAST, STORE, EpochContext, SinkKind, compute_only

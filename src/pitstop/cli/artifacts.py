@@ -24,17 +24,17 @@ def add_to(app: typer.Typer) -> None:
 
 def artifacts(call: Call) -> None:
     """List the files of jobs that the server keeps, and the jobs and versions that use them; * is a job's present version."""
-    found = call.service().artifacts()
+    files = call.service().artifacts()
     if call.structured:
-        call.show([asdict(artifact) | {"stored": iso(artifact.stored)} for artifact in found])
+        call.show([asdict(artifact) | {"stored": iso(artifact.stored)} for artifact in files])
         return
-    rows = [(each.name, each.sha256[:DIGITS], each.bytes, iso(each.stored), _users(each.used_by)) for each in found]
+    rows = [(each.name, each.sha256[:DIGITS], each.bytes, iso(each.stored), _users(each.used_by)) for each in files]
     print_table(("NAME", "SHA-256", "BYTES", "STORED", "USED BY"), rows)
 
 
 def _users(uses: list[ArtifactUse]) -> str:
     words = []
-    for (job, name), found in groupby(uses, key=lambda use: (use.job, use.name)):
-        versions = ", ".join(f"{use.version} *" if use.current else str(use.version) for use in found)
+    for (job, name), own_uses in groupby(uses, key=lambda use: (use.job, use.name)):
+        versions = ", ".join(f"{use.version} *" if use.current else str(use.version) for use in own_uses)
         words.append(f"{name or job} {versions}")
     return "; ".join(words)

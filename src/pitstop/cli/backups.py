@@ -20,14 +20,14 @@ Data = Annotated[Path, typer.Option(help="Data folder, that no server uses")]
 
 def backup(call: Call, folder: Folder) -> None:
     """Copy all that the server keeps into a new folder of its machine, as it is at one moment; jobs go on (docs/backup.md)."""
-    taken = call.service().backup(str(folder.absolute()))
+    copy = call.service().backup(str(folder.absolute()))
     if call.structured:
-        call.show(asdict(taken))
+        call.show(asdict(copy))
         return
     call.say(
-        f"Backup of {counted(taken.jobs, 'job')} and {counted(taken.snapshots, 'snapshot')} ({counted(taken.bytes, 'byte')}) in "
-        f"{taken.folder}. "
-        f"Put it back with: pitstop restore {taken.folder} --data DATA"
+        f"Backup of {counted(copy.jobs, 'job')} and {counted(copy.snapshots, 'snapshot')} ({counted(copy.bytes, 'byte')}) in "
+        f"{copy.folder}. "
+        f"Put it back with: pitstop restore {copy.folder} --data DATA"
     )
 
 
@@ -40,9 +40,9 @@ def restore(
     ] = False,
 ) -> None:
     """Put a backup into a new data folder, and take out of its jobs' outputs what is later; jobs go on at the next start."""
-    told, place = _restoring().restore_backup(folder, data, keep_outputs), data.absolute()
+    outcomes, place = _restoring().restore_backup(folder, data, keep_outputs), data.absolute()
     call.say(f"The backup is in {place}. Start the server with: pitstop serve --data {place}")
-    _tell(call, told)
+    _tell(call, outcomes)
 
 
 def withdraw(call: Call, data: Data) -> None:
@@ -55,11 +55,11 @@ def _restoring() -> Any:
     return importlib.import_module("pitstop.server.restoring")
 
 
-def _tell(call: Call, told: Iterable[Any]) -> None:
+def _tell(call: Call, outcomes: Iterable[Any]) -> None:
     if call.structured:
-        call.show([asdict(each) for each in told])
+        call.show([asdict(each) for each in outcomes])
         return
-    for each in told:
+    for each in outcomes:
         if each.files is None:
             call.warn(
                 f"Sink '{each.sink}' of job {each.job_id}: its folder {each.folder} is not there. If it comes back with rows "
@@ -71,6 +71,6 @@ def _tell(call: Call, told: Iterable[Any]) -> None:
 
 
 def add_to(app: typer.Typer) -> None:
-    """The commands on the command line."""
+    """Register the commands."""
     for command in (backup, restore, withdraw):
         register(app, command)

@@ -47,11 +47,11 @@ def _show(call: Call) -> None:
 
 def settings(call: Call) -> None:
     """Show the settings of the server: how much it keeps of what grows (docs/keeping.md)."""
-    found = call.service().settings()
+    server_settings = call.service().settings()
     if call.structured:
-        call.show(asdict(found))
+        call.show(asdict(server_settings))
         return
-    rows = [(f"--keep {kept.name}", kept.value, kept.usual, kept.meaning) for kept in found.keep]
+    rows = [(f"--keep {setting.name}", setting.value, setting.usual, setting.meaning) for setting in server_settings.keep]
     print_table(("SETTING", "VALUE", "USUAL", "MEANING"), rows)
 
 

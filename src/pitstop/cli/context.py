@@ -1,4 +1,4 @@
-"""What every command shares: the server, the output format, errors as one sentence."""
+"""The parts that all commands share: the server, the output format, errors as one sentence."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EXIT_ERROR, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 
 
 class Output(StrEnum):
-    """How results are written to standard output."""
+    """The form of results on standard output."""
 
     TABLE = "table"
     JSON = "json"
@@ -53,7 +53,7 @@ class Call:
 
     @property
     def given_token(self) -> str | None:
-        """What is in ``--token-file``, else ``$PITSTOP_TOKEN``. It is never an argument: other users see those."""
+        """The content of ``--token-file``, else ``$PITSTOP_TOKEN``. A token is never an argument: other users see those."""
         return given_token(self.token_file, "PITSTOP_TOKEN")
 
     @property
@@ -64,13 +64,13 @@ class Call:
         return self.url or os.environ.get("PITSTOP_URL") or DEFAULT_URL
 
     def service(self) -> Service:
-        """The server at the address."""
+        """Return the server at the address."""
         if self._service is None:
             self._service = self.server()
         return self._service
 
     def server(self) -> HttpService:
-        """The same, for what only a server over HTTP can do."""
+        """Return a client of the server, for requests that only a server over HTTP carries out."""
         from pitstop.client.http import HttpService
 
         return HttpService(self.address, self.given_token, "cli", names_folders=True)
@@ -81,7 +81,7 @@ class Call:
         return self.output is not Output.TABLE
 
     def show(self, data: Any) -> None:
-        """Data for programs."""
+        """Print data for programs."""
         if self.output is Output.YAML:
             import yaml
 
@@ -90,11 +90,11 @@ class Call:
             print(json.dumps(data, indent=2, ensure_ascii=False))
 
     def say(self, text: str) -> None:
-        """A line for people: on standard output, or on standard error when the other carries data."""
+        """Print a line for people: on standard output, or on standard error when the other carries data."""
         print(text, file=sys.stderr if self.structured else sys.stdout, flush=True)
 
     def warn(self, text: str) -> None:
-        """A line for people that is no result: always on standard error."""
+        """Print a line for people that is no result: always on standard error."""
         print(text, file=sys.stderr, flush=True)
 
     @contextmanager
@@ -110,7 +110,7 @@ class Call:
 
 
 def given_token(file: Path | None, variable: str) -> str | None:
-    """The token in a file, else in a variable of the environment."""
+    """Return the token in a file, else in a variable of the environment."""
     if file is None:
         return os.environ.get(variable) or None
     try:
@@ -120,7 +120,7 @@ def given_token(file: Path | None, variable: str) -> str | None:
 
 
 def fail(error: BaseException, verbose: bool, submitted: str | None = None) -> int:
-    """Tell on standard error what went wrong; returns the exit code. The stack trace only with -v.
+    """Print an error on standard error, with its stack trace only if -v is given. Return the exit code.
 
     ``submitted`` is the job that the call has submitted, whose log has it.
     """

@@ -47,7 +47,7 @@ Shared = Annotated[
 
 
 def complete_option(incomplete: str) -> list[tuple[str, str]]:
-    """What ``-O`` may go on with, each with its help: names of options, then the values of those that have a list of them."""
+    """Return the words that may follow ``-O``, each with its help: names of options, then the values that can be listed."""
     words = [(f"{option.name}=", option.sentence) for option in OPTIONS]
     words += [(f"{option.name}={value}", option.meaning) for option in OPTIONS for value in option.choices]
     named = "=" in incomplete
@@ -161,10 +161,10 @@ def update(
     """
     options = job_options(option or []) | renamed_option(renamed) | drop_option(allow_drop) | shared_option(shared)
     request = SubmitRequest(artifact, None, entry, tuple(arguments or ()), None, snapshot, options)
-    found = call.service().job(job)
-    call.say(f"Updating job {describe(found)} to artifact '{artifact}'...")
+    status = call.service().job(job)
+    call.say(f"Updating job {describe(status)} to artifact '{artifact}'...")
     with call.waiting("Checking the new version, then changing over"):
-        result = call.service().update(found.id, request, watch)
+        result = call.service().update(status.id, request, watch)
     _say_updated(call, result)
 
 
@@ -181,12 +181,12 @@ def _say_updated(call: Call, result: UpdateResult) -> None:
 
 def cancel(call: Call, job: JobArgument) -> None:
     """Cancel a job: it ends at once. Its state is kept for a while, a day by default: resume brings the job back."""
-    found = call.service().job(job)
-    refuse_ended(job, found)
-    call.say(f"Cancelling job {describe(found)}...")
+    status = call.service().job(job)
+    refuse_ended(job, status)
+    call.say(f"Cancelling job {describe(status)}...")
     with call.waiting("Cancelling"):
-        call.service().cancel(found.id)
-    _done(call, found, "cancelled")
+        call.service().cancel(status.id)
+    _done(call, status, "cancelled")
 
 
 def configure(
@@ -194,10 +194,10 @@ def configure(
     job: JobArgument,
     options: Annotated[list[str], typer.Argument(metavar="KEY=VALUE", help="Options", autocompletion=complete_option)],
 ) -> None:
-    """Change options of a suspended job: its next run has them. What saved state depends on, only an update may change."""
-    found = _in_state(call, job, JobState.SUSPENDED, "suspended")
-    call.service().configure(found.id, job_options(options, "configure takes KEY=VALUE"))
-    _done(call, found, "configured")
+    """Change options of a suspended job: its next run has them. Options that saved state depends on need an update."""
+    status = _in_state(call, job, JobState.SUSPENDED, "suspended")
+    call.service().configure(status.id, job_options(options, "configure takes KEY=VALUE"))
+    _done(call, status, "configured")
 
 
 def rollback(
@@ -225,12 +225,12 @@ def rollback(
     away from it has taken, and reads again what came since; --write-again allows that rows come twice into sinks which have got
     them already.
     """
-    found = call.service().job(job)
+    status = call.service().job(job)
     if to is not None:
-        call.say(f"Updating job {describe(found)} to what it was as version {to}...")
+        call.say(f"Updating job {describe(status)} to what it was as version {to}...")
         options = renamed_option(renamed) | drop_option(allow_drop) | shared_option(shared)
         with call.waiting("Checking that version, then changing over"):
-            result = call.service().go_back(found.id, to, options, watch, state, write_again)
+            result = call.service().go_back(status.id, to, options, watch, state, write_again)
         _say_updated(call, result)
         return
     if watch or renamed or allow_drop or shared or write_again or state is not StateAtStart.PRESENT:
@@ -238,13 +238,13 @@ def rollback(
             "--watch, --renamed, --allow-drop, --allow-shared, --state and --write-again belong to an update: give --to VERSION, "
             "too."
         )
-    call.say(f"Rolling back job {describe(found)}...")
-    call.service().rollback(found.id)
-    now = call.service().job(found.id)
+    call.say(f"Rolling back job {describe(status)}...")
+    call.service().rollback(status.id)
+    now = call.service().job(status.id)
     if now.status is JobState.SUSPENDED:
-        _done(call, found, f"has version {now.version} again")
+        _done(call, status, f"has version {now.version} again")
     else:
-        _finish(call, found, lambda now: f"Job rolled back: version {now.version} runs.")
+        _finish(call, status, lambda now: f"Job rolled back: version {now.version} runs.")
 
 
 def discard(
@@ -255,68 +255,67 @@ def discard(
     """Remove the state that ended jobs keep: they cannot be brought back after that."""
     if bool(jobs) == all:
         raise UsageError("Name the jobs whose state is to be removed, or give --all.")
-    sizes = {kept.id: kept.bytes for kept in call.service().kept_states()}
-    found = [call.service().job(job).id for job in jobs] if jobs else list(sizes)
-    for job_id in found:
+    sizes = {state.id: state.bytes for state in call.service().kept_states()}
+    job_ids = [call.service().job(job).id for job in jobs] if jobs else list(sizes)
+    for job_id in job_ids:
         call.service().discard(job_id)
-    call.say(
-        f"Removed the state of {counted(len(found), 'job')}: {counted(sum(sizes.get(job_id, 0) for job_id in found), 'byte')}."
-    )
+    size = sum(sizes.get(job_id, 0) for job_id in job_ids)
+    call.say(f"Removed the state of {counted(len(job_ids), 'job')}: {counted(size, 'byte')}.")
 
 
 def suspend(call: Call, job: JobArgument) -> None:
     """Suspend a job after its present epoch."""
-    found = _in_state(call, job, JobState.RUNNING, "running")
-    call.say(f"Suspending job {describe(found)}...")
+    status = _in_state(call, job, JobState.RUNNING, "running")
+    call.say(f"Suspending job {describe(status)}...")
     with call.waiting("Suspending"):
-        call.service().suspend(found.id)
-    _done(call, found, "suspended")
+        call.service().suspend(status.id)
+    _done(call, status, "suspended")
 
 
 def resume(call: Call, job: JobArgument) -> None:
     """Resume a job where it stopped: a suspended one, or one that has failed or was cancelled and keeps its state."""
-    found = call.service().job(job)
-    if found.status not in (JobState.SUSPENDED, JobState.FAILED):
-        raise ConflictError(f"Job '{job}' is not suspended. Current state: {found.display_status}")
-    call.say(f"Resuming job {describe(found)}...")
-    call.service().resume(found.id)
-    _finish(call, found, lambda now: "Job resumed.")
+    job_status = call.service().job(job)
+    if job_status.status not in (JobState.SUSPENDED, JobState.FAILED):
+        raise ConflictError(f"Job '{job}' is not suspended. Current state: {job_status.display_status}")
+    call.say(f"Resuming job {describe(job_status)}...")
+    call.service().resume(job_status.id)
+    _finish(call, job_status, lambda now: "Job resumed.")
 
 
 def restart(call: Call, job: JobArgument) -> None:
     """Stop a job after its present epoch and start it again."""
-    found = _in_state(call, job, JobState.RUNNING, "running")
-    call.say(f"Restarting job {describe(found)}...")
+    status = _in_state(call, job, JobState.RUNNING, "running")
+    call.say(f"Restarting job {describe(status)}...")
     with call.waiting("Stopping"):
-        call.service().restart(found.id)
-    _finish(call, found, lambda now: "Job restarted.")
+        call.service().restart(status.id)
+    _finish(call, status, lambda now: "Job restarted.")
 
 
-def refuse_ended(asked: str, job: JobStatus) -> None:
-    """ConflictError if the job has ended; ``asked`` is what the user called it."""
+def refuse_ended(name: str, job: JobStatus) -> None:
+    """Raise ConflictError if the job has ended; ``name`` is the name or id that the user gave."""
     if job.status.terminal:
-        raise ConflictError(f"Job '{asked}' is not active. Current state: {job.display_status}")
+        raise ConflictError(f"Job '{name}' is not active. Current state: {job.display_status}")
 
 
 def renamed_option(pairs: list[str] | None) -> dict[str, Any]:
-    """``new=old`` pairs as a job option."""
+    """Return ``new=old`` pairs as a job option."""
     return {"renamed": renamed_stages(",".join(pairs))} if pairs else {}
 
 
 def drop_option(names: list[str] | None) -> dict[str, Any]:
-    """What may be dropped as a job option."""
+    """Return the stages and sources that may be dropped, as a job option."""
     return {"allow_drop": list(stages_to_drop(",".join(names)))} if names else {}
 
 
 def shared_option(shared: bool) -> dict[str, Any]:
-    """A place that another job writes into as a job option."""
+    """Return the leave to write where another job writes, as a job option."""
     return {"allow_shared": True} if shared else {}
 
 
 def job_options(pairs: list[str], form: str = "-O takes key=value") -> dict[str, Any]:
-    """``key=value`` pairs; ``spark.x.y=z`` is a Spark setting, and ``spark={...}`` several of them as JSON.
+    """Return ``key=value`` pairs as options; ``spark.x.y=z`` is a Spark setting, and ``spark={...}`` several of them as JSON.
 
-    ``form`` says, in the error about another form, who takes them.
+    ``form`` names, in the error about a pair of another form, the option or command that takes the pairs.
     """
     options: dict[str, Any] = {}
     for pair in pairs:
@@ -332,18 +331,18 @@ def job_options(pairs: list[str], form: str = "-O takes key=value") -> dict[str,
 
 def _spark_settings(text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        settings = json.loads(text)
     except ValueError:
-        found = None
-    if not isinstance(found, dict):
+        settings = None
+    if not isinstance(settings, dict):
         raise UsageError(f"-O spark takes settings as a JSON object, not '{text}'; or write -O spark.some.setting=value.")
-    return found
+    return settings
 
 
-def _in_state(call: Call, asked: str, state: JobState, word: str) -> JobStatus:
-    job = call.service().job(asked)
+def _in_state(call: Call, name: str, state: JobState, word: str) -> JobStatus:
+    job = call.service().job(name)
     if job.status is not state:
-        raise ConflictError(f"Job '{asked}' is not {word}. Current state: {job.display_status}")
+        raise ConflictError(f"Job '{name}' is not {word}. Current state: {job.display_status}")
     return job
 
 

@@ -41,8 +41,8 @@ class Shell(StrEnum):
     FISH = "fish"
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(is_asked: bool) -> None:
+    if is_asked:
         print(f"pitstop {__version__}")
         raise typer.Exit
 
@@ -153,7 +153,7 @@ def serve(
         list[str] | None,
         typer.Option(
             metavar="NAME=VALUE",
-            help=f"How much to keep of what grows: {', '.join(kept.name for kept in KEPT)}; repeatable (docs/keeping.md) "
+            help=f"How much to keep of what grows: {', '.join(record.name for record in KEPT)}; repeatable (docs/keeping.md) "
             "[$PITSTOP_KEEP, with commas between]",
         ),
     ] = None,
@@ -236,10 +236,10 @@ def member(
     app.run_member(settings)
 
 
-def _retention(given: Iterable[str]) -> Retention:
-    """What was given, over what the environment says."""
-    told = os.environ.get("PITSTOP_KEEP", "").split(",")
-    return Retention.of((*filter(str.strip, told), *given))
+def _retention(settings: Iterable[str]) -> Retention:
+    """Return the bounds of these settings, over those of the environment."""
+    usual = os.environ.get("PITSTOP_KEEP", "").split(",")
+    return Retention.of((*filter(str.strip, usual), *settings))
 
 
 def _without_password(url: str) -> str:

@@ -96,8 +96,8 @@ def entries(
 ) -> None:
     """Print entries, by key: the key, a tab, the value as JSON; with -o json its version, too."""
     service, page = call.service(), min(PAGE, limit or PAGE)
-    wanted = _entries(service, name, prefix, page) if where is None else _searched(service, name, where, prefix, page)
-    map_entries = _first_seen(islice(wanted, limit), lambda: _check_there(service, name))
+    found_entries = _entries(service, name, prefix, page) if where is None else _searched(service, name, where, prefix, page)
+    map_entries = _first_seen(islice(found_entries, limit), lambda: _check_there(service, name))
     if call.structured:
         call.show([{"key": entry.key, "value": json.loads(entry.value), "version": entry.version} for entry in map_entries])
         return
@@ -174,29 +174,29 @@ def _check_there(service: Service, name: str) -> None:
 
 def _entries(service: Service, name: str, prefix: str, page: int) -> Iterator[Entry]:
     after: str | None = None
-    while found := service.map_entries(name, prefix, after, page):
-        yield from found
-        after = found[-1].key
+    while batch := service.map_entries(name, prefix, after, page):
+        yield from batch
+        after = batch[-1].key
 
 
 def _searched(service: Service, name: str, where: str, prefix: str, page: int) -> Iterator[Entry]:
-    found = service.map_search(name, where, prefix, None, page)
-    yield from found.entries
-    while found.stopped_at is not None:
-        found = service.map_search(name, where, prefix, found.stopped_at, page)
-        yield from found.entries
+    batch = service.map_search(name, where, prefix, None, page)
+    yield from batch.entries
+    while batch.stopped_at is not None:
+        batch = service.map_search(name, where, prefix, batch.stopped_at, page)
+        yield from batch.entries
 
 
 def _events(call: Call, name: str, after: int | None, page: int) -> Iterator[JournalEvent]:
     while True:
-        found = call.service().map_journal(name, after, page)
-        if found.lost:
-            events = counted(found.lost, "event is", "events are")
-            call.warn(f"After {after}, {events} no longer kept; the oldest is {found.oldest}.")
-        if not found.events:
+        page_of_events = call.service().map_journal(name, after, page)
+        if page_of_events.lost:
+            events = counted(page_of_events.lost, "event is", "events are")
+            call.warn(f"After {after}, {events} no longer kept; the oldest is {page_of_events.oldest}.")
+        if not page_of_events.events:
             return
-        yield from found.events
-        after = found.events[-1].sequence
+        yield from page_of_events.events
+        after = page_of_events.events[-1].sequence
 
 
 def _event_facts(event: JournalEvent) -> dict[str, Any]:

@@ -29,7 +29,7 @@ def pgwire(
 ) -> None:
     """Let psql, psycopg and JDBC carry out statements of SQL, until Ctrl-C. Any user; the password is the server's token.
 
-    What they may do is what that token allows (--token-file, PITSTOP_TOKEN, or that of your own server).
+    They may do all that this token allows (--token-file, PITSTOP_TOKEN, or that of your own server).
     """
     try:
         server = importlib.import_module("pitstop.pgwire.server")
@@ -43,10 +43,10 @@ def pgwire(
     service = call.server()
     service.server_info()
     url, parts = service.url, urlsplit(service.url)
-    given = call.given_token
+    own_token = call.given_token
 
     def token() -> str | None:
-        return given or find_token(parts.hostname or "", parts.port or 80)
+        return own_token or find_token(parts.hostname or "", parts.port or 80)
 
     if not token():
         raise DeniedError("The token of the server is not known here: give it with --token-file or PITSTOP_TOKEN.")
@@ -55,4 +55,4 @@ def pgwire(
         print(f"psql 'host={at} port={listening} user=pitstop dbname=pitstop'   (the password is the token)", flush=True)
 
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(server.listen(host, port, token, lambda: HttpService(url, given, "postgres"), ready))
+        asyncio.run(server.listen(host, port, token, lambda: HttpService(url, own_token, "postgres"), ready))

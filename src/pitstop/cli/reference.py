@@ -76,8 +76,11 @@ _KEEPING_TAIL = """
 def keeping_page() -> str:
     """docs/keeping.md."""
     usual = USUAL.written()
-    bounds = [(kept, kept.written(kept.least), kept.written(kept.most)) for kept in KEPT]
-    rows = [f"| `{kept.name}` | {usual[kept.name]} | {least} | {most} | {kept.meaning} |\n" for kept, least, most in bounds]
+    bounds = [(setting, setting.written(setting.least), setting.written(setting.most)) for setting in KEPT]
+    rows = [
+        f"| `{setting.name}` | {usual[setting.name]} | {least} | {most} | {setting.meaning} |\n"
+        for setting, least, most in bounds
+    ]
     return _KEEPING_HEAD + "".join(rows) + _KEEPING_TAIL
 
 

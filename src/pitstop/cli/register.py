@@ -41,8 +41,8 @@ def register(app: typer.Typer, function: Command, name: str | None = None, **con
     @functools.wraps(function)
     def command(context: typer.Context, **values: Any) -> None:
         call: Call = context.obj
-        given = {option.name: values.pop(option.name) for option in shared}
-        call.override(**{"token_file": None, "output": None} | given)
+        values_given = {option.name: values.pop(option.name) for option in shared}
+        call.override(**{"token_file": None, "output": None} | values_given)
         try:
             function(call, **values)
         except BrokenPipeError:
@@ -90,15 +90,15 @@ def with_value(args: list[str], taking: set[str], interspersed: bool) -> list[st
 
     Unless ``interspersed``, what follows the first argument that is no option is the job's own.
     """
-    found: list[str] = []
+    arguments: list[str] = []
     rest = iter(args)
     for arg in rest:
         if arg == "--" or not (interspersed or arg.startswith("-")):
-            return [*found, arg, *rest]
-        found.append(f"{ALLOW_DROP}=*" if arg == ALLOW_DROP else arg)
+            return [*arguments, arg, *rest]
+        arguments.append(f"{ALLOW_DROP}=*" if arg == ALLOW_DROP else arg)
         if arg in taking:
-            found += [value for value in (next(rest, None),) if value is not None]
-    return found
+            arguments += [value for value in (next(rest, None),) if value is not None]
+    return arguments
 
 
 def silence(stream: TextIO) -> None:
@@ -114,5 +114,5 @@ def _shared() -> list[inspect.Parameter]:
         output: Annotated[Output | None, typer.Option("--output", "-o", hidden=True)] = None,
     ) -> None: ...
 
-    found = inspect.signature(options, eval_str=True).parameters.values()
-    return [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in found]
+    parameters = inspect.signature(options, eval_str=True).parameters.values()
+    return [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]

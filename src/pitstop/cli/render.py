@@ -1,4 +1,4 @@
-"""How a job is printed: in one line, as lines of facts, as structured output."""
+"""The forms in which a job is printed: one line, lines of facts, structured output."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from pitstop.service.results import JobStatus
 
 
 def describe(job: JobStatus) -> str:
-    """The job in a sentence."""
+    """Return the job in one line."""
     return f"id={job.id}, name={job.display_name}, submissionTime={iso(job.submission_time)}"
 
 
 def job_facts(job: JobStatus) -> dict[str, Any]:
-    """A job as structured output."""
+    """Return a job as structured output."""
     return {
         "id": job.id,
         "name": job.name,
@@ -47,7 +47,7 @@ def job_facts(job: JobStatus) -> dict[str, Any]:
 
 
 def job_lines(job: JobStatus) -> list[str]:
-    """A job as lines of name and value; what there is not is left out."""
+    """Return a job as lines of name and value, without the facts that it does not have."""
     progress = job.progress
     facts = {
         "ID": job.id,
@@ -80,17 +80,17 @@ def job_lines(job: JobStatus) -> list[str]:
 
 
 def _next_try(job: JobStatus) -> float | None:
-    """When a job is started again that has broken off."""
+    """Return the time of the next start of a job that has broken off."""
     return job.due if job.status is JobState.NOT_RUNNING and job.interruption is not None else None
 
 
 def _attempts(job: JobStatus) -> str | None:
-    """How often it has failed without progress, and when it is tried again."""
+    """Return the number of failures without progress, and the time of the next try."""
     at = _next_try(job)
     failed = f"{job.attempts} failed without progress" if job.attempts else None
     again = f"the next one is at {iso(at)}" if at is not None else None
-    said = "; ".join(part for part in (failed, again) if part is not None)
-    return f"{said} (option restart: {job.config.restart})" if said else None
+    sentence = "; ".join(part for part in (failed, again) if part is not None)
+    return f"{sentence} (option restart: {job.config.restart})" if sentence else None
 
 
 def _epoch(progress: Progress) -> str | None:
@@ -112,7 +112,7 @@ def _planned_for(job: JobStatus) -> str | None:
 
 
 def _left_out(progress: Progress) -> str:
-    """How many rows went no further, by reason."""
+    """Return the number of rows that went no further, by reason."""
     parts = [f"{rows:,} {reason.words}" for reason, rows in progress.left_out.items() if reason not in WANTED]
     before = f"{progress.bad_before:,} of stages that are gone, or counted by an older release" if progress.bad_before else None
     return "; ".join([*parts, *([before] if before else [])]) or "none"
@@ -139,22 +139,22 @@ def _waits(progress: Progress) -> str | None:
 
 
 def _tables_away(progress: Progress) -> str | None:
-    """The tables of hash joins that cannot be read, a sentence each and what stands in for it."""
-    said = [
+    """Return a sentence for each table of a hash join that cannot be read, with the rows that stand in for it."""
+    sentences = [
         f"{away.why} So it is since {iso(away.since)}: rows are joined with what was read at {iso(away.read_at)}."
         for away in progress.tables_away
     ]
-    return "\n".join(said) or None
+    return "\n".join(sentences) or None
 
 
 def progress_facts(progress: Progress) -> dict[str, Any]:
-    """The progress of a job's run as structured output."""
+    """Return the progress of a job's run as structured output."""
     away = [dataclasses.asdict(each) | {"since": iso(each.since), "read_at": iso(each.read_at)} for each in progress.tables_away]
     return progress.to_dict() | {"tables_away": away, "epoch_at": iso(progress.epoch_at)}
 
 
 def _state(job: JobStatus) -> str | None:
-    """What there is of its saved state, where that is not a matter of course."""
+    """Return a line about its saved state, where that is not a matter of course."""
     if job.state_kept_until is not None:
         return f"kept until {iso(job.state_kept_until)}; resume, update or save-snapshot go on from it, discard removes it"
     if job.status in (JobState.SUSPENDED, JobState.FAILED) and not job.has_state:
@@ -163,7 +163,7 @@ def _state(job: JobStatus) -> str | None:
 
 
 def metric_lines(job: JobStatus) -> list[str]:
-    """The progress of a job's run: its totals, then a line for each stage."""
+    """Return the progress of a job's run: its totals, then a line for each stage."""
     progress = job.progress.to_dict() | {"epoch_at": iso(job.progress.epoch_at)}
     stages: dict[str, dict[str, Any]] = progress.pop("stages")
     away = [each["stage"] for each in progress.pop("tables_away")]

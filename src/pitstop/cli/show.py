@@ -35,7 +35,7 @@ POLL_SECONDS = 0.3
 USUAL_LEVEL = "usual"
 """Written in the place of a level to take back what was set."""
 AWAY_SECONDS = 60.0
-"""How long ``logs -f`` and ``events -f`` keep retrying while the server is away."""
+"""The seconds for which ``logs -f`` and ``events -f`` keep retrying while the server is away."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -89,45 +89,46 @@ def _job_line(job: JobStatus) -> str:
 
 def list_kept_states(call: Call) -> None:
     """List the state that ended jobs keep on disk, the largest first: resume brings such a job back, discard removes it."""
-    kept = call.service().kept_states()
+    states = call.service().kept_states()
     if call.structured:
-        call.show([asdict(state) | {"until": iso(state.until)} for state in kept])
+        call.show([asdict(state) | {"until": iso(state.until)} for state in states])
         return
     rows = [
-        (state.id, "cancelled" if state.user_cancelled else "failed", iso(state.until), state.bytes, state.name) for state in kept
+        (state.id, "cancelled" if state.user_cancelled else "failed", iso(state.until), state.bytes, state.name)
+        for state in states
     ]
     print_table(("ID", "ENDED", "KEPT UNTIL", "BYTES", "NAME"), rows)
 
 
 def status(call: Call, job: JobArgument) -> None:
     """Show one job."""
-    found = call.service().job(job)
+    job_status = call.service().job(job)
     if call.structured:
-        call.show(job_facts(found))
+        call.show(job_facts(job_status))
         return
-    print("\n".join(job_lines(found)))
-    if call.verbose and found.failure_details:
-        print(f"\n{found.failure_details}")
+    print("\n".join(job_lines(job_status)))
+    if call.verbose and job_status.failure_details:
+        print(f"\n{job_status.failure_details}")
 
 
 def metrics(call: Call, job: JobArgument) -> None:
     """Show the progress of a job's run: rows, epochs and state, stage by stage."""
-    found = call.service().job(job)
+    job_status = call.service().job(job)
     if call.structured:
-        call.show(progress_facts(found.progress))
+        call.show(progress_facts(job_status.progress))
     else:
-        print("\n".join(metric_lines(found)))
+        print("\n".join(metric_lines(job_status)))
 
 
 def graph(call: Call, job: JobArgument) -> None:
     """Show a job's pipeline: its stages, what they read, and which of them keep state."""
-    found = call.service().graph(job)
+    job_graph = call.service().graph(job)
     if call.structured:
-        call.show(asdict(found) | {"nodes": [asdict(node) | {"kind": node.kind.value} for node in found.nodes]})
+        call.show(asdict(job_graph) | {"nodes": [asdict(node) | {"kind": node.kind.value} for node in job_graph.nodes]})
         return
-    reads = {node.name: [edge.source for edge in found.edges if edge.target == node.name] for node in found.nodes}
+    reads = {node.name: [edge.source for edge in job_graph.edges if edge.target == node.name] for node in job_graph.nodes}
     rows = []
-    for node in found.nodes:
+    for node in job_graph.nodes:
         state = "yes" if node.keeps_state else ""
         rows.append((node.name, node.kind.value, ", ".join(reads[node.name]), state, node.description, node.location))
     print_table(("STAGE", "KIND", "READS", "STATE", "DOES", "DEFINED IN"), rows)
@@ -135,25 +136,27 @@ def graph(call: Call, job: JobArgument) -> None:
 
 def versions(call: Call, job: JobArgument) -> None:
     """List the versions that a job has and had, the newest first: 'pitstop rollback --to' goes back to one."""
-    found = call.service().versions(job)
+    job_versions = call.service().versions(job)
     if call.structured:
-        call.show([asdict(version) | {"since": iso(version.since)} for version in found])
+        call.show([asdict(version) | {"since": iso(version.since)} for version in job_versions])
         return
     rows = []
-    for version in found:
-        asked = " ".join(f"{name}={_value_text(value)}" for name, value in version.options.items())
+    for version in job_versions:
+        option_texts = " ".join(f"{name}={_value_text(value)}" for name, value in version.options.items())
         code = " ".join(filter(None, (version.artifact, version.entry, *version.args)))
-        rows.append((f"{version.number}{' *' if version.current else ''}", iso(version.since), code, asked))
+        rows.append((f"{version.number}{' *' if version.current else ''}", iso(version.since), code, option_texts))
     print_table(("VERSION", "SINCE", "CODE", "OPTIONS"), rows)
 
 
 def options(call: Call, job: JobArgument) -> None:
     """Show a job's options: the values in force, and whether they were asked for, stand in the job's code, or are the default."""
-    found = call.service().options(job)
+    job_options = call.service().options(job)
     if call.structured:
-        call.show([asdict(option) | {"origin": option.origin.value} for option in found])
+        call.show([asdict(option) | {"origin": option.origin.value} for option in job_options])
         return
-    print_table(("OPTION", "VALUE", "FROM"), [(option.name, _value_text(option.value), option.origin.value) for option in found])
+    print_table(
+        ("OPTION", "VALUE", "FROM"), [(option.name, _value_text(option.value), option.origin.value) for option in job_options]
+    )
 
 
 def history(
@@ -162,13 +165,13 @@ def history(
     step: Annotated[Step, typer.Option("--step", help="second: by default the last 15 minutes; minute: 24 hours")] = Step.SECOND,
 ) -> None:
     """Show how a job did over time: a line for each second, or minute, in which an epoch ended."""
-    found = call.service().history(job, step)
+    job_history = call.service().history(job, step)
     if call.structured:
-        call.show(asdict(found) | {"step": found.step.value, "times": [iso(at) for at in found.times]})
+        call.show(asdict(job_history) | {"step": job_history.step.value, "times": [iso(at) for at in job_history.times]})
         return
-    columns = (found.job[name] for name in ("input_rows", "rows_per_second", "epoch_ms", "watermark_lag_ms", "state_rows"))
+    columns = (job_history.job[name] for name in ("input_rows", "rows_per_second", "epoch_ms", "watermark_lag_ms", "state_rows"))
     heads = ("TIME", "ROWS READ", "A SECOND", "EPOCH MS", "LAG MS", "STATE ROWS")
-    print_table(heads, list(zip((iso(at) for at in found.times), *columns, strict=True)))
+    print_table(heads, list(zip((iso(at) for at in job_history.times), *columns, strict=True)))
 
 
 def events(
@@ -180,14 +183,14 @@ def events(
     from pitstop.client.listener import kept_events
 
     service = call.service()
-    found = service.job(job).id
-    happened = _followed(call, found) if follow else kept_events(service, found)
+    job_id = service.job(job).id
+    happened = _followed(call, job_id) if follow else kept_events(service, job_id)
     if call.structured and not follow:
         call.show([_event_facts(event) for event in happened])
         return
     for event in happened:
-        told = f"{iso(event.at)} {in_one_line(event.text)}"
-        shown = json.dumps(_event_facts(event), ensure_ascii=False) if call.structured else told
+        line = f"{iso(event.at)} {in_one_line(event.text)}"
+        shown = json.dumps(_event_facts(event), ensure_ascii=False) if call.structured else line
         print(_rendered(shown, call.output), flush=follow)
         if call.verbose and isinstance(event, StateChange) and event.trace:
             print(event.trace)
@@ -205,8 +208,8 @@ def logs(
     except re.error as error:
         raise UsageError(f"--grep {grep!r} is no regular expression: {error}.") from None
     service = call.service()
-    found = service.job(job).id
-    for line in _follow(call, found) if follow else _written(service, found):
+    job_id = service.job(job).id
+    for line in _follow(call, job_id) if follow else _written(service, job_id):
         if pattern is None or pattern.search(line):
             print(_rendered(line, call.output), flush=follow)
 
@@ -216,11 +219,11 @@ def audit(
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="How many of the newest entries")] = 50,
 ) -> None:
     """Show who changed what, the newest first: each request to the server that was no mere look."""
-    found = call.service().audit(limit=limit)
+    audit_entries = call.service().audit(limit=limit)
     if call.structured:
-        call.show([asdict(entry) | {"at": iso(entry.at), "door": entry.door.value} for entry in found])
+        call.show([asdict(entry) | {"at": iso(entry.at), "door": entry.door.value} for entry in audit_entries])
         return
-    for entry in found:
+    for entry in audit_entries:
         print(f"{iso(entry.at)} {in_one_line(entry.text)}")
 
 
@@ -240,16 +243,16 @@ def log_level(
     """Show how much loggers tell, or change it for one and those below it, while servers and jobs run (docs/logging.md)."""
     service = call.service()
     if logger is None:
-        found = service.log_levels(job)
+        levels = service.log_levels(job)
     elif level is None:
         raise UsageError(f"Give a level for {logger}, or no logger to see all levels.")
     else:
-        found = service.set_log_level(logger, None if level.lower() == USUAL_LEVEL else level, job)
+        levels = service.set_log_level(logger, None if level.lower() == USUAL_LEVEL else level, job)
         call.say(f"Logger {logger} is set to {level.lower()}{f' for job {job}' if job is not None else ''}.")
     if call.structured:
-        call.show([{"logger": at.logger, "level": at.level.value, "scope": at.scope.value} for at in found])
+        call.show([{"logger": at.logger, "level": at.level.value, "scope": at.scope.value} for at in levels])
     elif logger is None:
-        print_table(("LOGGER", "LEVEL", "SET FOR"), [(at.logger, at.level.lower(), at.scope.value) for at in found])
+        print_table(("LOGGER", "LEVEL", "SET FOR"), [(at.logger, at.level.lower(), at.scope.value) for at in levels])
 
 
 def _value_text(value: Any) -> str | int | None:

@@ -31,13 +31,13 @@ def save_snapshot(
 ) -> None:
     """Export a named snapshot of a job."""
     service = call.service()
-    found = service.job(job)
-    if not (found.has_state and not cancel):
-        refuse_ended(job, found)
+    status = service.job(job)
+    if not (status.has_state and not cancel):
+        refuse_ended(job, status)
     also = " and cancelling the job" if cancel else ""
-    call.say(f"Saving snapshot with name '{snapshot}' from job '{found.display_name}'{also}...")
+    call.say(f"Saving snapshot with name '{snapshot}' from job '{status.display_name}'{also}...")
     with call.waiting("Saving"):
-        record = service.export_snapshot(found.id, snapshot, cancel)
+        record = service.export_snapshot(status.id, snapshot, cancel)
     call.say(f"Exported snapshot '{snapshot}'.")
     if call.structured:
         call.show(record_facts(record))

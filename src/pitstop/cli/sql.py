@@ -42,7 +42,7 @@ NUMBERS = ("TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL")
 
 
 class Shown(StrEnum):
-    """How results are written."""
+    """The form of results."""
 
     TABLE = "table"
     JSON = "json"
@@ -86,12 +86,12 @@ def sql(
 
 
 def show_as(shown: Shown, call: Call) -> Callable[[Result], None]:
-    """What shows a result so."""
+    """Return a function that shows a result in this form."""
     return partial(_SHOWN[shown], call)
 
 
 def is_a_terminal() -> bool:
-    """Whether somebody types."""
+    """Return True if standard input is a terminal, at which somebody types."""
     return sys.stdin.isatty()
 
 

@@ -144,12 +144,12 @@ class StatementCompleter(Completer):
         return f"SELECT {columns} FROM information_schema.columns WHERE table_name = {text} ORDER BY ordinal_position;"
 
     def _names(self, statement: str) -> list[str]:
-        (found,) = [[str(name) for (name,) in result.rows] for result in self._call.service().sql(statement)]
-        return found
+        (names,) = [[str(name) for (name,) in result.rows] for result in self._call.service().sql(statement)]
+        return names
 
 
 def _last_word(text: str) -> str:
-    """What is typed of a word, or of a name in double quotes."""
+    """Return the last word as far as it is typed, or the last name in double quotes."""
     if text.count('"') % 2:
         return text[text.rfind('"') :]
     begin = len(text)

@@ -53,14 +53,14 @@ def query(
 ) -> None:
     """Read a stage's state with Spark SQL."""
     with call.waiting("Reading"):
-        found = call.service().query_state(snapshot, stage, sql, limit)
-    names = [name for name, _ in found.columns]
+        rows_read = call.service().query_state(snapshot, stage, sql, limit)
+    names = [name for name, _ in rows_read.columns]
     if call.structured:
-        call.show([dict(zip(names, row, strict=True)) for row in found.rows])
+        call.show([dict(zip(names, row, strict=True)) for row in rows_read.rows])
     else:
-        shown = [[value if isinstance(value, int | float | None) else str(value) for value in row] for row in found.rows]
+        shown = [[value if isinstance(value, int | float | None) else str(value) for value in row] for row in rows_read.rows]
         print_table(names, shown)
-    if found.more:
+    if rows_read.more:
         rows = counted(limit, "row")
         call.warn(f"The state has more than {rows}: give a higher --limit, or take them out with snapshot export.")
 
@@ -110,15 +110,15 @@ def diff(
     second: Annotated[str, typer.Argument(metavar="B", help="Another one")],
 ) -> None:
     """Compare two snapshots, and tell what would become of A's state under B's pipeline."""
-    found = call.service().snapshot_diff(first, second)
+    comparison = call.service().snapshot_diff(first, second)
     if call.structured:
-        call.show({"differences": [asdict(one) for one in found.differences], "report": found.report.to_dict()})
+        call.show({"differences": [asdict(one) for one in comparison.differences], "report": comparison.report.to_dict()})
         return
-    if found.differences:
-        print_table(["WHAT", first, second], [(one.what, _text(one.a), _text(one.b)) for one in found.differences])
+    if comparison.differences:
+        print_table(["WHAT", first, second], [(one.what, _text(one.a), _text(one.b)) for one in comparison.differences])
     else:
         print(f"Snapshots '{first}' and '{second}' do not differ.")
-    print(f"\nThe state of '{first}' under the pipeline of '{second}':\n{found.report.text()}")
+    print(f"\nThe state of '{first}' under the pipeline of '{second}':\n{comparison.report.text()}")
 
 
 def _text(value: object) -> str:

@@ -12,16 +12,16 @@ UNCUT = 100_000
 
 
 def print_table(headers: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Aligned columns, numbers to the right; None is empty."""
+    """Print rows in aligned columns, numbers to the right; None is empty."""
     from rich.console import Console
     from rich.table import Table
 
-    kept = [list(row) for row in rows]
+    lines = [list(row) for row in rows]
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="")
     for number, header in enumerate(headers):
-        numeric = bool(kept) and all(isinstance(row[number], int | float) or row[number] is None for row in kept)
+        numeric = bool(lines) and all(isinstance(row[number], int | float) or row[number] is None for row in lines)
         table.add_column(header, justify="right" if numeric else "left", overflow="fold")
-    for row in kept:
+    for row in lines:
         table.add_row(*map(_cell, row))
     console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else UNCUT)
     with console.capture() as shown:

@@ -1,4 +1,4 @@
-"""What reaches a terminal: text, and never the control codes that stand in data."""
+"""Text for a terminal, without the control codes that stand in data."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _SHOWN = {code: f"\\u{code:04x}" for code in (*_CONTROL, *_REVERSING) if chr(cod
 
 
 def shown(text: str) -> str:
-    """The text with control codes written as ``\\u001b``, which JSON reads as the same again."""
+    """Return the text with control codes written as ``\\u001b``, which JSON reads as the same again."""
     return text.translate(_SHOWN)
 
 
 def in_one_line(text: str) -> str:
-    """The same for a word within a line or table: no end of line, no tab."""
+    """Return a word as :func:`shown` for a line or table: no end of line, no tab."""
     return shown(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
@@ -36,7 +36,7 @@ def plain_output() -> Iterator[None]:
 
 
 def terminal_of(stream: TextIO) -> TextIO:
-    """Where control codes of our own go, such as those that draw a moving sign."""
+    """Return the stream for control codes of our own, such as those that draw a moving sign."""
     return stream.stream if isinstance(stream, _Screen) else stream
 
 

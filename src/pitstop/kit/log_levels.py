@@ -15,7 +15,7 @@ from pitstop.kit.private import write_private
 
 
 class LogLevel(StrEnum):
-    """How much a logger tells: what is of its level, and all that is graver. The names are those of log4j."""
+    """The least grave lines that a logger writes; it writes all graver ones, too. The names are those of log4j."""
 
     TRACE = "TRACE"
     DEBUG = "DEBUG"

@@ -64,7 +64,7 @@ class LocalJob:
 
     @property
     def progress(self) -> Progress:
-        """What it has reached by now: epoch, rows, watermark, and each stage's numbers."""
+        """The progress so far: epoch, rows, watermark, and each stage's numbers."""
         return self._started.look() if self._started is not None else Progress()
 
     def wait_for_epoch(self, epoch: int, timeout: float = 60.0) -> None:
@@ -155,10 +155,10 @@ def run(
 def _refuse_what_only_a_server_does(config: JobConfig) -> None:
     usual = JobConfig()
     names = {option.name: option.field for option in OPTIONS if option.name in OF_A_SERVER}
-    asked = [name for name, field in names.items() if getattr(config, field) != getattr(usual, field)]
-    if asked:
+    options = [name for name, field in names.items() if getattr(config, field) != getattr(usual, field)]
+    if options:
         raise UsageError(
-            f"ps.run does not carry out the option {' or '.join(asked)}, only a server does: leave it out, or submit the job "
+            f"ps.run does not carry out the option {' or '.join(options)}, only a server does: leave it out, or submit the job "
             "to a server (pitstop submit)."
         )
 

@@ -58,9 +58,9 @@ class Entry:
     updated: Moment
     """Last write."""
     expires: Moment | None
-    """When it vanishes by itself; null: never."""
+    """The time at which it expires; null: never."""
     version: int
-    """How often it was written since it is there."""
+    """The number of times that it was written since it is there."""
 
 
 def is_too_long(key: str, longest: int | None) -> bool:
@@ -96,7 +96,7 @@ def _version_text(version: int) -> str:
 
 
 class EventKind(StrEnum):
-    """What happened to an entry."""
+    """The kind of a change to an entry."""
 
     ADDED = "ADDED"
     UPDATED = "UPDATED"
@@ -112,7 +112,7 @@ class JournalEvent:
     sequence: int
     """From 1, without gaps."""
     kind: EventKind
-    """What happened."""
+    """The kind of the change."""
     key: str
     """Of the entry."""
     old_value: JsonText | None

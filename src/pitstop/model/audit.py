@@ -1,4 +1,4 @@
-"""Who changed what, through which door."""
+"""The audit trail: the requests that changed something, their users and doors."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ USER_HEADER = "pitstop-user"
 
 
 class Door(StrEnum):
-    """What somebody has used, as it says of itself."""
+    """A kind of client, as the client says of itself."""
 
     COMMAND_LINE = "command line"
     PYTHON = "python"
     PAGE = "page"
     SQL = "sql"
-    """Statements, by ``pitstop sql`` or who says nothing of themselves."""
+    """Statements, by ``pitstop sql`` or by a client that says nothing of itself."""
     POSTGRES = "postgres"
     """Statements of clients of PostgreSQL, by ``pitstop pgwire``."""
     KUBERNETES = "kubernetes"
-    """The operator, for who has changed a resource there."""
+    """The operator, on behalf of the user who changed a resource there."""
     OTHER = "other"
 
 
 @described
 @dataclass(frozen=True)
 class AuditEntry:
-    """One request, or one statement of SQL, that was to change something, by somebody who was let in."""
+    """One request, or one statement of SQL, by which a user who was let in meant to change something."""
 
     at: Moment
-    """When it came."""
+    """The time at which it came."""
     role: str
-    """Whose token it was: operator or viewer."""
+    """The role of its token: operator or viewer."""
     user: str | None
-    """Who asked, as the client says; null if it says nothing. Nobody checks that."""
+    """The user, as the client says; null if it says nothing. Nobody checks that."""
     door: Door
-    """What they used, as it says of itself."""
+    """The kind of client, as the client says of itself."""
     method: str
     """POST, PUT or DELETE; SQL for a statement."""
     path: str
-    """What it was about; of a statement its verb and its object: ``DROP JOB speeds``."""
+    """The path of the request; of a statement its verb and its object: ``DROP JOB speeds``."""
     status: int
-    """How it was answered: below 400 it was done."""
+    """The status of its answer: below 400 it was done."""
     sequence: int = 0
     """Its number; 0 before it is recorded."""
 

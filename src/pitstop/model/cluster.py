@@ -40,7 +40,7 @@ class SparkCluster:
     master: str
     """``spark://host:port``."""
     secret: str
-    """What master, workers, drivers and executors know one another by."""
+    """The secret by which master, workers, drivers and executors know one another."""
     cores: tuple[int, ...] = ()
     """Of each member."""
     members: tuple[str, ...] = ()
@@ -48,11 +48,11 @@ class SparkCluster:
     executor_memory_mb: int = 1024
     """Heap of each executor: a job has one on every member."""
     keeper: str = ""
-    """Which of several servers keeps the master (DataFolder.server)."""
+    """The one of several servers that keeps the master (DataFolder.server)."""
 
     @property
     def host(self) -> str:
-        """Where the master listens."""
+        """The name or address at which the master listens."""
         return urlsplit(self.master).hostname or ""
 
     @property
@@ -62,10 +62,10 @@ class SparkCluster:
 
     @classmethod
     def read(cls, path: Path) -> SparkCluster:
-        """EngineError if there is no such file (yet), or it is damaged."""
+        """Return the cluster of that file. EngineError if there is no such file (yet), or it is damaged."""
         try:
-            found: dict[str, Any] = json.loads(read_private(path, "file of the Spark cluster"))
-            return cls(**(found | {"cores": tuple(found["cores"]), "members": tuple(found.get("members", ()))}))
+            settings: dict[str, Any] = json.loads(read_private(path, "file of the Spark cluster"))
+            return cls(**(settings | {"cores": tuple(settings["cores"]), "members": tuple(settings.get("members", ()))}))
         except (FileNotFoundError, ValueError, TypeError, KeyError) as error:
             raise EngineError(f"The file {path} tells of no Spark cluster: {error}") from None
 
@@ -75,9 +75,9 @@ class SparkCluster:
 
 @dataclass(frozen=True)
 class ClusterSettings:
-    """How a runner's Spark driver finds its executors, and they it.
+    """The addresses by which a runner's Spark driver and its executors find each other.
 
-    A server takes driver host and bind address from its own environment, and hands all of it on to its runners.
+    A server takes driver host and bind address from its own environment, and hands all of them on to its runners.
     """
 
     master: str = "local[*]"
@@ -96,14 +96,14 @@ class ClusterSettings:
 
     def environment(self) -> dict[str, str]:
         """Variables that tell a runner process of these settings."""
-        told = {variable: str(getattr(self, name)) for name, variable in _VARIABLES.items()}
-        return told | ({_OWN: str(self.own)} if self.own is not None else {})
+        variables = {variable: str(getattr(self, name)) for name, variable in _VARIABLES.items()}
+        return variables | ({_OWN: str(self.own)} if self.own is not None else {})
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> ClusterSettings:
-        """The settings that variables tell; what they do not is as usual."""
-        told = {name: environment[variable] for name, variable in _VARIABLES.items() if variable in environment}
-        return cls(**told, own=Path(environment[_OWN]) if _OWN in environment else None)
+        """Return the settings of these variables; a setting without a variable has its default."""
+        values = {name: environment[variable] for name, variable in _VARIABLES.items() if variable in environment}
+        return cls(**values, own=Path(environment[_OWN]) if _OWN in environment else None)
 
 
 def closed_to_others(host: str, secret: str) -> dict[str, str]:
@@ -111,8 +111,8 @@ def closed_to_others(host: str, secret: str) -> dict[str, str]:
 
     Where that goes over wires between machines, nobody can listen in or change anything, either.
     """
-    known = {"spark.authenticate": "true", "spark.authenticate.secret": secret}
-    return known if loopback_addresses(host) else known | {"spark.network.crypto.enabled": "true"}
+    settings = {"spark.authenticate": "true", "spark.authenticate.secret": secret}
+    return settings if loopback_addresses(host) else settings | {"spark.network.crypto.enabled": "true"}
 
 
 def address_for_others(host: str, sharing: bool) -> str:
@@ -128,7 +128,7 @@ def address_for_others(host: str, sharing: bool) -> str:
 
 
 class MemberState(StrEnum):
-    """Where a member is in its life."""
+    """The phase of a member's life."""
 
     ACTIVE = "ACTIVE"
     LEAVING = "LEAVING"
@@ -143,11 +143,11 @@ class Member:
     """A UUID: of a server it stays when it is started again, of any other member it is that of this process."""
     name: str
     address: str
-    """Where it is reached: of a server ``host:port``, of any other member its host."""
+    """The address at which others reach it: of a server ``host:port``, of any other member its host."""
     version: str
     """Of Pitstop."""
     cores: int
-    """How many of them jobs use."""
+    """The number of its cores that jobs use."""
     state: MemberState = MemberState.ACTIVE
     joined: float = 0.0
     """Seconds since the epoch, as is ``seen``."""

@@ -23,7 +23,7 @@ MOST_PARTITIONS = 100_000
 
 
 class ProcessingGuarantee(StrEnum):
-    """What a restart promises."""
+    """The promise of a restart about events."""
 
     NONE = "none"
     AT_LEAST_ONCE = "at_least_once"
@@ -31,7 +31,7 @@ class ProcessingGuarantee(StrEnum):
 
 
 class StateStore(StrEnum):
-    """Where a job's state lives while it runs; checkpoints and snapshots hold all of it either way."""
+    """The place of a job's state while the job runs. Checkpoints and snapshots hold all of it either way."""
 
     AUTO = "auto"
     """In memory while it fits there, then on disk, between two epochs. On disk from the start where that cannot be known: on a
@@ -83,30 +83,30 @@ class JobConfig:
             if value is None:
                 continue
             if name not in readers:
-                known = sorted(option.name for option in OPTIONS)
-                raise UsageError(f"Unknown job option: {name}. There are: {', '.join(known)}.")
+                names = sorted(option.name for option in OPTIONS)
+                raise UsageError(f"Unknown job option: {name}. There are: {', '.join(names)}.")
             target, read = readers[name]
             changes[target] = read(name, value)
-        made = dataclasses.replace(base or cls(), **changes)
-        if made.store_metrics_after_completion and not made.metrics_enabled:
+        config = dataclasses.replace(base or cls(), **changes)
+        if config.store_metrics_after_completion and not config.metrics_enabled:
             raise UsageError("store_metrics_after_completion needs metrics_enabled: there would be no metrics to store.")
-        return made
+        return config
 
     @classmethod
     def refuse_fixed(cls, options: Mapping[str, Any]) -> None:
         """Raise UsageError for an option that a suspended job cannot be configured with, or that is wrong."""
         cls.from_options(options)
         for option in OPTIONS:
-            given = next((name for name in option.readers if options.get(name) is not None), None)
-            if given is not None and option.fixed is not None:
+            name = next((name for name in option.readers if options.get(name) is not None), None)
+            if name is not None and option.fixed is not None:
                 raise UsageError(f"{option.name} is not supported for configure: {option.fixed}.")
 
     @classmethod
-    def over(cls, before: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-        """Options as written, ``given`` over those ``before``, which may have been written under other names."""
+    def over(cls, before: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Return options as written: ``changes`` over the options ``before``, which may have been written under other names."""
         names = {name: option.field for option in OPTIONS for name in option.readers}
-        changed = {names.get(name, name) for name in given}
-        return {name: value for name, value in before.items() if names.get(name, name) not in changed} | dict(given)
+        changed = {names.get(name, name) for name in changes}
+        return {name: value for name, value in before.items() if names.get(name, name) not in changed} | dict(changes)
 
     @property
     def restart_strategy(self) -> RestartStrategy:
@@ -155,13 +155,13 @@ def renamed_stages(value: Any) -> dict[str, str]:
     """New name -> old name, from a mapping or from ``new=old,new=old``; UsageError if it is neither."""
     if isinstance(value, dict):
         return {str(new): str(old) for new, old in value.items()}
-    found = {}
+    renamed = {}
     for pair in filter(None, str(value).split(",")):
         new, equals, old = (part.strip() for part in pair.partition("="))
         if not (new and equals and old):
             raise UsageError(f"A renamed stage is told as new=old, not '{pair}'.")
-        found[new] = old
-    return found
+        renamed[new] = old
+    return renamed
 
 
 ALL_STAGES = "*"
@@ -197,10 +197,10 @@ def listed_requirements(name: str, value: Any) -> tuple[str, ...]:
             value = json.loads(value)
         except ValueError:
             raise UsageError(f"The job option '{name}' is {value!r}, which is no JSON.") from None
-    found = value.splitlines() if isinstance(value, str) else value
-    if not isinstance(found, list | tuple) or not all(isinstance(line, str) for line in found):
+    lines = value.splitlines() if isinstance(value, str) else value
+    if not isinstance(lines, list | tuple) or not all(isinstance(line, str) for line in lines):
         raise UsageError(f"The job option '{name}' is a list of requirements, such as [\"six>=1.16\"].")
-    return tuple(line.strip() for line in found if line.strip())
+    return tuple(line.strip() for line in lines if line.strip())
 
 
 OPTIONS: tuple[Option, ...] = (

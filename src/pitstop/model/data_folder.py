@@ -1,4 +1,4 @@
-"""Where everything is in the data folder of a server: the one place where its names are spelled (docs/data-folder.md)."""
+"""The paths of a server's data folder: no other module spells their names (docs/data-folder.md)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _WRITTEN_OTHERWISE_IN_A_URI = re.compile(r"""[\s"#%<>?\[\\\]^`{|}]""")
 
 
 def check_place(root: Path) -> None:
-    """UsageError if Spark could not read saved state below that absolute path: it takes a path for a URI once too often."""
-    found = _WRITTEN_OTHERWISE_IN_A_URI.search(str(root))
-    if found:
+    """Raise UsageError if Spark could not read saved state below that absolute path: it takes a path for a URI once too often."""
+    character = _WRITTEN_OTHERWISE_IN_A_URI.search(str(root))
+    if character:
         raise UsageError(
-            f"The data folder cannot be {str(root)!r}: Spark finds no saved state below a path with {found[0]!r} in it. "
+            f"The data folder cannot be {str(root)!r}: Spark finds no saved state below a path with {character[0]!r} in it. "
             "Choose another one with --data (in Python: data_dir)."
         )
 
@@ -38,7 +38,7 @@ class DataFolder:
 
     @property
     def _own(self) -> Path:
-        """What this server and its processes alone use. Stays; a server of the same name uses it again."""
+        """The folder that only this server and its processes use. Stays; a server of the same name uses it again."""
         return self.root / "servers" / self.server if self.server else self.root
 
     @property
@@ -73,7 +73,7 @@ class DataFolder:
 
     @property
     def control_process(self) -> Path:
-        """Which process serves the folder. The server writes it; spares read it and end with that process."""
+        """Number of the process that serves the folder. The server writes it; spares read it and end with that process."""
         return self._own / "control.pid"
 
     @property
@@ -88,7 +88,7 @@ class DataFolder:
 
     @property
     def spark_cluster(self) -> Path:
-        """How drivers reach the Spark cluster of our own members (model.cluster.SparkCluster); the server writes it."""
+        """The Spark cluster of our own members, as drivers reach it (model.cluster.SparkCluster). The server writes it."""
         return self.root / "spark-cluster.json"
 
     @property
@@ -98,9 +98,9 @@ class DataFolder:
 
     @property
     def spark_recovery(self) -> Path:
-        """What the Spark master knows of workers and jobs. It writes it, and the master after it, on whatever host, reads it.
+        """The Spark master's knowledge of workers and jobs.
 
-        Goes away when the cluster is shut down.
+        The master writes it; the master after it, on whatever host, reads it. Goes away when the cluster is shut down.
         """
         return self.root / "spark-recovery"
 
@@ -191,7 +191,7 @@ class DataFolder:
 
     @property
     def class_archive_log(self) -> Path:
-        """What the process prints that archives Spark's classes, where that has not been done yet."""
+        """The log of the process that archives Spark's classes, where they are not archived yet."""
         return self._own / "class-archive.log"
 
     @property
@@ -216,7 +216,7 @@ class DataFolder:
 
     @property
     def backup(self) -> Path:
-        """What the server is just copying into a backup, as links. Goes away with that, and at the next backup."""
+        """Links to the files that the server is copying into a backup. Goes away after that, and at the next backup."""
         return self._own / "backup"
 
     @property
@@ -225,7 +225,7 @@ class DataFolder:
         return self._own / "spares"
 
     def spare(self, spare_id: str) -> SpareFolder:
-        """What the launcher and one warm spare tell one another. Goes away with the spare's process."""
+        """The messages between the launcher and one warm spare. Goes away with the spare's process."""
         return SpareFolder(self.spares / spare_id)
 
     @property
@@ -248,9 +248,9 @@ def checkpoints_in(data: DataFolder) -> list[Path]:
 
 
 def snapshot_begun(folder_name: str) -> float | None:
-    """When a folder of :meth:`DataFolder.new_snapshot`, or what is to become one, was begun, in seconds since the epoch."""
-    found = _STAMP.search(folder_name)
-    return int(found.group(1), 16) / 1e9 if found is not None else None
+    """Return when a folder of :meth:`DataFolder.new_snapshot`, finished or not, was begun, in seconds since the epoch."""
+    stamp = _STAMP.search(folder_name)
+    return int(stamp.group(1), 16) / 1e9 if stamp is not None else None
 
 
 @dataclass(frozen=True)
@@ -284,13 +284,15 @@ class JobFolder:
 
     @property
     def withdrawable(self) -> Path:
-        """Where versions that may be gone back from have written files: a folder for each update, by its operation."""
+        """Notes of the files of versions that a rollback may undo: a folder for each update, by its operation."""
         return self.root / "withdrawable"
 
     @property
     def outputs(self) -> Path:
-        """Where file sinks of the job's versions have written: a note for each lineage and sink. Written by runners; read when a
-        data folder was put back, to find what is later than it."""
+        """Notes of the folders that the job's file sinks have written into, one for each lineage and sink.
+
+        Written by runners; read after a data folder was put back, to find the files that are later than it.
+        """
         return self.root / "outputs"
 
     def checkpoint(self, lineage: str) -> Path:
@@ -306,7 +308,7 @@ class DaemonFolder:
 
     @property
     def log(self) -> Path:
-        """What it prints."""
+        """The output of the daemon."""
         return self.root / "daemon.log"
 
     def log_part(self, number: str) -> Path:
@@ -315,7 +317,7 @@ class DaemonFolder:
 
     @property
     def daemon(self) -> Path:
-        """Which process it is. Whoever starts one ends the one that was left behind."""
+        """Number of the daemon's process. Starting a daemon ends one that was left behind."""
         return self.root / "daemon.json"
 
     @property
@@ -325,7 +327,7 @@ class DaemonFolder:
 
     @property
     def work(self) -> Path:
-        """Where it works; a worker's executors keep their scratch files there."""
+        """The daemon's working folder, in which a worker's executors keep their scratch files."""
         return self.root / "work"
 
 
@@ -335,23 +337,23 @@ class MemberFolder(DaemonFolder):
 
     @property
     def process(self) -> Path:
-        """Which process the member is. Written by it once it has joined; a server that is started again finds it by that."""
+        """Number of the member's process. The member writes it once it has joined; a server that starts again finds it so."""
         return self.root / "process.json"
 
     @property
     def log_before(self) -> Path:
-        """What the worker before this one has printed."""
+        """The output of the worker before this one."""
         return self.root / "daemon.log.1"
 
     @property
     def member_log(self) -> Path:
-        """What the member prints."""
+        """The output of the member."""
         return self.root / "member.log"
 
     def executors(self, application: str) -> Path:
-        """What the executors of one of Spark's applications print here, each in a folder of its own.
+        """The output of the executors of one of Spark's applications, each in a folder of its own.
 
-        Spark's worker writes it, and removes it a week after the application has ended; the run that is the driver reads it.
+        Spark's worker writes it, and removes it a week after the application has ended. The run that is the driver reads it.
         """
         return self.work / application
 
@@ -364,7 +366,7 @@ class SpareFolder:
 
     @property
     def process(self) -> Path:
-        """Which process the spare is. Written by the launcher that starts it, read by the launchers after it."""
+        """Number of the spare's process. Written by the launcher that starts it, read by the launchers after it."""
         return self.root / "process.json"
 
     @property
@@ -384,25 +386,25 @@ class SpareFolder:
 
     @property
     def answer_socket(self) -> Path:
-        """Wakes who waits for an answer of the spare, and makes it for that time; the spare writes to it."""
+        """Wakes the process that waits for an answer of the spare. That process makes it for the time; the spare writes to it."""
         return self.root / "answer.sock"
 
     def task(self, number: int) -> Path:
-        """What the spare, held for an update, is to do next. Written by the launcher, read by the spare."""
+        """The next task of a spare that is held for an update. Written by the launcher, read by the spare."""
         return self.root / f"task-{number}.json"
 
     def answer(self, number: int) -> Path:
-        """What came of that task. Written by the spare, read by the launcher."""
+        """The outcome of that task. Written by the spare, read by the launcher."""
         return self.root / f"answer-{number}.json"
 
     @property
     def log(self) -> Path:
-        """What the spare prints before it has a job; the launcher tells its last line if the spare ends by itself."""
+        """The output of the spare before it has a job. The launcher reports its last line if the spare ends by itself."""
         return self.root / "spare.log"
 
     @property
     def log_moves(self) -> Path:
-        """Where the spare's lines go once it has a job. Written by the launcher, read by the process that writes its log."""
+        """The log of the lines of a spare that has a job. Written by the launcher, read by the process that writes the log."""
         return self.root / "log-moves.json"
 
     @property
@@ -447,17 +449,17 @@ class WorkerFolder:
 
     @property
     def request(self) -> Path:
-        """What is to be done. Written by the server, read by the worker."""
+        """The task. Written by the server, read by the worker."""
         return self.root / "request.json"
 
     @property
     def result(self) -> Path:
-        """What came of it, whole once it is there. Written by the worker, read by the server."""
+        """The outcome, whole once it is there. Written by the worker, read by the server."""
         return self.root / "result.json"
 
     @property
     def log(self) -> Path:
-        """What the worker prints; the server tells its last line if there is no result."""
+        """The output of the worker. The server reports its last line if there is no result."""
         return self.root / "process.log"
 
     @property

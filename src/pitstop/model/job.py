@@ -17,7 +17,7 @@ from pitstop.model.tally import Tally
 
 
 class JobState(StrEnum):
-    """Where a job is in its life. The value is the word every interface shows."""
+    """The phase of a job's life. The value is the word that every interface shows."""
 
     NOT_RUNNING = "NOT_RUNNING"
     STARTING = "STARTING"
@@ -35,7 +35,7 @@ class JobState(StrEnum):
 
     @property
     def sentence(self) -> str:
-        """What the state means, for people."""
+        """The meaning of the state, for people."""
         return _SENTENCES[self]
 
 
@@ -84,7 +84,7 @@ _DISPLAY_SENTENCES = {
 @described
 @dataclass(frozen=True)
 class JobSource:
-    """What to run: an artifact's file, the entry in it and its arguments."""
+    """The code of a job: an artifact's file, the entry in it and its arguments."""
 
     artifact: str
     """Path of the stored file on the server (.py, .zip, .whl or .sql)."""
@@ -109,9 +109,9 @@ class TableAway:
     stage: str
     """The hash join."""
     since: Moment
-    """When it could first not be read."""
+    """The time at which it could first not be read."""
     read_at: Moment
-    """When the rows were read that the job goes on with."""
+    """The time at which the rows were read that the job goes on with."""
     why: str
     """The sentence that says why, with the stage and its place in the code."""
 
@@ -119,7 +119,7 @@ class TableAway:
 @described
 @dataclass(frozen=True)
 class Progress:
-    """What a run says of itself; counters restart with each run, totals of the job do not."""
+    """The figures that a run reports. Its counters restart with each run, the totals of the job do not."""
 
     epoch: int = -1
     """The last committed epoch; -1 before the first."""
@@ -130,7 +130,7 @@ class Progress:
     rows_per_second: float = 0.0
     """Input rate of the last epoch."""
     epoch_ms: int = 0
-    """How long the last epoch with data took, in milliseconds."""
+    """Duration of the last epoch with data, in milliseconds."""
     bad_rows: int = 0
     """Rows that did not parse, were too far ahead of the clock, or no function could take, since the job was submitted."""
     stages: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -139,7 +139,7 @@ class Progress:
     of a source ``behind`` (how much was there to read when its last epoch was planned, and is not in that) with
     ``behind_in``, the unit: bytes, events or rows."""
     busy_seconds: int = 0
-    """How long the epoch that is under way has taken so far, once that is long: in steps of ten seconds."""
+    """Duration so far of the epoch that is under way, once that is long: in steps of ten seconds."""
     parts_ms: dict[str, int] = field(default_factory=dict)
     """The parts of the last epoch with data in milliseconds, in the words of Spark; ``addBatch`` computes and writes its rows."""
     tables_away: tuple[TableAway, ...] = ()
@@ -158,7 +158,7 @@ class Progress:
 
     @property
     def left_out(self) -> dict[LeftOut, int]:
-        """Why rows went no further since the job was submitted, and how many, of all its stages."""
+        """Return the number of rows that went no further since the job was submitted, by reason, of all its stages."""
         sums = {reason: sum(int(facts.get(reason) or 0) for facts in self.stages.values()) for reason in LeftOut}
         return {reason: rows for reason, rows in sums.items() if rows}
 
@@ -170,7 +170,7 @@ class Progress:
 
     @property
     def bad_before(self) -> int:
-        """How many of the bad rows no stage has: of stages that are gone, or of a release that did not count why."""
+        """The number of bad rows that no stage has: of stages that are gone, or of a release that did not count reasons."""
         return max(0, self.bad_rows - sum(self.left_out.get(reason, 0) for reason in BAD))
 
     def to_dict(self) -> dict[str, Any]:
@@ -179,13 +179,13 @@ class Progress:
 
 @dataclass(frozen=True)
 class Version:
-    """What a job is to run, and on which checkpoint."""
+    """The code and options that a job runs, and the name of its checkpoint."""
 
     number: int
     """1 as submitted; each update counts one more."""
     source: JobSource
     options: dict[str, Any]
-    """What was asked for, at submission and by updates; goes over the options in the job's code."""
+    """The options that were asked for, at submission and by updates. They go over the options in the job's code."""
     config: JobConfig
     """The options in force: those of the code included once a runner has compiled it."""
     plan: dict[str, Any] | None = None
@@ -202,11 +202,11 @@ class KeptVersion:
 
     version: Version
     since: float
-    """When it became the job's, in seconds since the epoch."""
+    """The time at which it became the job's, in seconds since the epoch."""
 
 
 class Mode(StrEnum):
-    """What a run is being ended for, or a suspended job's state exported for, on request."""
+    """The purpose for which, on request, a run is being ended or a suspended job's state exported."""
 
     SUSPEND = "SUSPEND"
     RESTART = "RESTART"
@@ -223,7 +223,7 @@ class Termination:
     operation: int
     """The operation that is answered when that is done."""
     because: str | None = None
-    """Why the control plane has asked for it itself; None if a user has."""
+    """The reason for which the control plane has asked for it itself; None if a user has."""
 
 
 @dataclass(frozen=True)
@@ -231,9 +231,9 @@ class Starting:
     """The old version has stopped; the new one is not up yet, or waits until the suspended job is resumed."""
 
     previous: Version
-    """What to go back to."""
+    """The version that a rollback brings back."""
     stopped_at: float
-    """When the old version's last epoch was committed, in seconds since the epoch."""
+    """The time at which the old version's last epoch was committed, in seconds since the epoch."""
     standby: str | None = None
     """The warm runner that has made itself ready for the new version."""
     kind: Literal["starting"] = "starting"
@@ -257,7 +257,7 @@ class Watched:
 
     previous: Version
     started_at: float
-    """When the new version was up, in seconds since the epoch."""
+    """The time at which the new version was up, in seconds since the epoch."""
     kind: Literal["watched"] = "watched"
 
 
@@ -266,14 +266,14 @@ UpdatePhase = Asked | Starting | Watched
 
 @dataclass(frozen=True)
 class Update:
-    """An update from the moment in which the old version is told to stop, until that is not gone back to any more."""
+    """An update, from the order to stop the old version until nothing brings that version back any more."""
 
     operation: int
     watch_seconds: float
-    """How long after its start a failure of the new version still brings back the old one."""
+    """Seconds after its start in which a failure of the new version still brings back the old one."""
     phase: UpdatePhase
     report: Report | None = None
-    """What becomes of each stage."""
+    """The fate of each stage."""
     rescales: bool = False
     """True if the new version is the old one, to be started for the members that there are now, or with its state on disk."""
     snapshot: str | None = None
@@ -282,7 +282,7 @@ class Update:
 
 @dataclass(frozen=True)
 class Job:
-    """A job as recorded in the store: what was asked for, then what has become of it."""
+    """A job as recorded in the store: the request for it, then its state since."""
 
     # What was asked for
 
@@ -291,7 +291,7 @@ class Job:
     submission_time: float
     """Seconds since the epoch; never changes on restart, suspend or resume."""
     version: Version
-    """What the job is to run, and on which checkpoint; an update puts another in its place."""
+    """The version that the job runs; an update puts another in its place."""
 
     # What has become of it
 
@@ -313,29 +313,34 @@ class Job:
     attempts: int = 0
     """Starts since the last committed epoch, or since it has gone well for a while (option restart); bounds a loop of crashes."""
     failures: tuple[float, ...] = ()
-    """When runs have failed lately, if the option restart counts the failures of a time."""
+    """The times of recent failures of its runs, if the option restart counts the failures within a time."""
     due: float | None = None
     """NOT_RUNNING: it is not started again before this time, in seconds since the epoch."""
     preparation: int | None = None
     """The operation that is getting a new version ready while this one goes on."""
     update: Update | None = None
     interruption: str | None = None
-    """Why the last run ended by itself, while the job waits for the next one or that is not up yet."""
+    """The reason for which the last run ended by itself, until the next run is up."""
     state_dropped: bool = False
     """Its saved state was removed: on request, because its time was over, or because nothing needs it. Of ended jobs only."""
     update_failure: str | None = None
-    """Why the last update was rolled back, or the state could not be moved to disk; None if there was none, or it went well."""
+    """The reason for which the last update was rolled back, or the state could not be moved to disk.
+
+    None if there was no update, or it went well.
+    """
     moves_failed: int = 0
-    """How often in a row its state could not be moved to disk (option state_store=auto)."""
+    """The number of failures in a row to move its state to disk (option state_store=auto)."""
     move_failed_at: float | None = None
-    """When that was last so, in seconds since the epoch."""
+    """The time of the last such failure, in seconds since the epoch."""
     withdrawal: int | None = None
     """The update that was rolled back and whose version's output is being withdrawn. No run starts before that is done."""
     placement: Placement | None = None
     """The members that its present run was planned for, once that is up; None if there are none of ours."""
     quorum: int = 0
-    """How many members there must be for it to run, if it is protected against a split brain; then it never shrinks. At first
-    more than half of those that there were when it was submitted."""
+    """The least number of members with which it runs, if it is protected against a split brain. It never shrinks.
+
+    At first it is more than half of the members that there were when the job was submitted.
+    """
     tally: Tally = field(default_factory=Tally)
     """Counts of what has befallen it since it was submitted, or since an older release had it."""
 

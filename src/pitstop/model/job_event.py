@@ -16,13 +16,13 @@ class StateChange:
     """The job's state has changed."""
 
     at: Moment
-    """When it was decided."""
+    """The time at which it was decided."""
     previous: JobState
     """The state before."""
     new: JobState
     """The state since then."""
     reason: str
-    """What a user asked for, such as 'Suspend', or why it happened by itself."""
+    """The request of a user, such as 'Suspend', or the reason for which it happened by itself."""
     user_requested: bool
     """True if it came of what a user asked for."""
     sequence: int = 0
@@ -50,17 +50,17 @@ class VersionChange:
     """An update has come to its end."""
 
     at: Moment
-    """When that was decided."""
+    """The time at which that was decided."""
     version: int
     """The version that was to come."""
     previous: int
     """The version before it."""
     error: str | None = None
-    """Why the new version has not come; null if it has."""
+    """The reason for which the new version has not come; null if it has."""
     gap_seconds: float | None = None
     """From the last epoch of the version before to the first of the new one; null if the job was suspended."""
     report: Report | None = None
-    """What became of each stage's state; null if the new version was not compared."""
+    """The fate of each stage's state; null if the new version was not compared."""
     sequence: int = 0
     """Its number among the events of the job."""
     kind: Literal["update"] = "update"
@@ -81,7 +81,7 @@ class SnapshotTaken:
     """The job's state was saved under a name, or could not be."""
 
     at: Moment
-    """When it was recorded."""
+    """The time at which it was recorded."""
     snapshot: str | None
     """Its name; null if it could not be taken."""
     epoch: int | None = None
@@ -89,7 +89,7 @@ class SnapshotTaken:
     bytes: int | None = None
     """Size of its files."""
     error: str | None = None
-    """Why it could not be taken."""
+    """The reason for which it could not be taken."""
     sequence: int = 0
     """Its number among the events of the job."""
     kind: Literal["snapshot"] = "snapshot"

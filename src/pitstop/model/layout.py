@@ -9,7 +9,7 @@ from typing import Any
 
 
 class StageKind(StrEnum):
-    """What a stage is. Kinds with state keep it under the stage's name."""
+    """The kind of a stage. Kinds with state keep it under the stage's name."""
 
     SOURCE = "source"
     STATELESS = "stateless"
@@ -78,11 +78,11 @@ class StateLayout:
         return bool(self.parameters.get("any_null"))
 
     def noting_any_null(self) -> StateLayout:
-        """The same layout, kept so."""
+        """Return this layout with the note that Spark was told of every column that it may be null."""
         return replace(self, parameters=self.parameters | {"any_null": True})
 
     def noting_never_null(self, columns: Iterable[str]) -> StateLayout:
-        """The same layout, with the columns that its state's schema says are never null."""
+        """Return this layout with a note of the columns that its state's schema says are never null."""
         return replace(self, parameters=self.parameters | {"never_null": sorted(columns)})
 
     def kept_as(self, before: StateLayout) -> StateLayout:

@@ -1,4 +1,7 @@
-"""Why rows go no further: each row that a source gives, or a stage takes, comes out, is in state, or is counted here."""
+"""The reasons for which rows go no further.
+
+Each row that a source gives, or a stage takes, comes out, is in state, or is counted here.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ class LeftOut(StrEnum):
 
     @property
     def words(self) -> str:
-        """What such rows are, for people."""
+        """Such rows in words, for people."""
         return _WORDS[self]
 
     @property

@@ -1,4 +1,4 @@
-"""Operations: what users asked of a job, written down before anything is done about it, and how it ended."""
+"""Operations: the requests of users about a job, written down before anything is done, and their outcome."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Suspend:
 
     verb: ClassVar = Verb.SUSPEND
     because: str | None = None
-    """Why the control plane asks for it itself; None if a user does."""
+    """The reason for which the control plane asks for it itself; None if a user does."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Restart:
 
     verb: ClassVar = Verb.RESTART
     because: str | None = None
-    """Why the control plane asks for it itself; None if a user does."""
+    """The reason for which the control plane asks for it itself; None if a user does."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class CancelAndExport:
 
 
 class StateAtStart(StrEnum):
-    """What an earlier version starts from when it is gone back to."""
+    """The state from which an earlier version starts when a job goes back to it."""
 
     PRESENT = "present"
     """The state that the job has now. It is refused if that has not all of the version's stages and sources."""
@@ -120,7 +120,7 @@ class UpdateJob:
     snapshot: str
     """The name under which the old version's state is saved, and from which the new one starts."""
     watch_seconds: float = 0.0
-    """How long after its start a failure of the new version still brings back the old one."""
+    """Seconds after its start in which a failure of the new version still brings back the old one."""
     back: GoingBack | None = None
     """The earlier version that it is; None if it is a new one."""
     start_from: str | None = None
@@ -133,7 +133,7 @@ class Configure:
 
     verb: ClassVar = Verb.CONFIGURE
     options: dict[str, Any]
-    """Those that change, as written by users."""
+    """The options that change, as written by users."""
 
 
 @dataclass(frozen=True)
@@ -152,15 +152,16 @@ class Discard:
 
 @dataclass(frozen=True)
 class Rescale:
-    """Plan the job anew: for the members that there are now, or for a state that has outgrown the memory. The control plane asks
-    for it itself.
+    """Plan the job anew: for the members that there are now, or for a state that has outgrown the memory.
+
+    The control plane asks for it itself.
     """
 
     verb: ClassVar = Verb.RESCALE
     snapshot: str
     """The name under which the state goes over; it is removed afterwards."""
     state_store: StateStore | None = None
-    """Where the state is to live from then on; None: where it does."""
+    """The place of the state from then on; None: where it is."""
 
 
 def rescaling_snapshot(job_id: str) -> str:
@@ -202,14 +203,14 @@ def moves_state(request: Request) -> bool:
 
 @dataclass(frozen=True)
 class Updated:
-    """What an update came to."""
+    """The outcome of an update."""
 
     version: int
     snapshot: str
     gap_seconds: float | None
     """From the old version's last commit to the new one's first; None if the job was suspended."""
     report: Report | None = None
-    """What became of each stage; None in operations of releases that did not keep it."""
+    """The fate of each stage; None in operations of releases that did not keep it."""
 
 
 Result = SnapshotRecord | Updated
@@ -218,11 +219,11 @@ RESULTS: dict[Verb, type[Result]] = {
     Verb.CANCEL_AND_EXPORT: SnapshotRecord,
     Verb.UPDATE: Updated,
 }
-"""What a request is answered with; the others are answered with nothing."""
+"""The type of a request's answer; the other requests have no answer."""
 
 
 class OperationState(StrEnum):
-    """Where an operation is between being asked for and being answered."""
+    """The phase of an operation between its request and its answer."""
 
     PENDING = "pending"
     RUNNING = "running"
@@ -240,7 +241,7 @@ class Operation:
     request: Request
     state: OperationState = OperationState.PENDING
     error: Problem | None = None
-    """Why it failed."""
+    """The error by which it failed."""
     result: Result | None = None
     created: float = 0.0
     """Seconds since the epoch, as is ``finished``."""

@@ -1,4 +1,4 @@
-"""What a job option is: how users write it, how it is checked, what it means. The options themselves are in ``model.config``."""
+"""A job option: its form, its check and its meaning. The options themselves are in ``model.config``."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ class Option:
     """The field of JobConfig that holds it."""
     read: Reader
     form: str
-    """What a user may write, in words."""
+    """The form in which users write it, in words."""
     meaning: str
-    """What it does, in words."""
+    """Its effect, in words."""
     default: Any = None
-    """What it is if nobody says anything, as a user would write it; None if there is no word for that."""
+    """The value that holds if a user gives none, as a user would write it; None if there is no word for that."""
     choices: tuple[str, ...] = ()
     """All values there are, if they can be listed: completion offers them."""
     aliases: Mapping[str, Reader] = dataclasses.field(default_factory=dict)
     """Other names under which it is read, with their readers; they are not shown to users."""
     on_update: bool = True
-    """Whether an update, of a running or suspended job, may change it."""
+    """True if an update, of a running or suspended job, may change it."""
     fixed: str | None = None
-    """Why ``configure`` may not change it for a suspended job, and what to do instead; None if it may."""
+    """The reason for which ``configure`` may not change it for a suspended job, and a remedy; None if it may."""
 
     @property
     def readers(self) -> dict[str, Reader]:
@@ -60,11 +60,11 @@ def one_of(kind: type[StrEnum]) -> Reader:
     """A word of an enum, whatever its case, with or without ``_`` and ``-``."""
 
     def read(name: str, value: Any) -> StrEnum:
-        known = {_bare(word): word for word in kind}
-        if _bare(str(value)) not in known:
+        words = {_bare(word): word for word in kind}
+        if _bare(str(value)) not in words:
             *first, last = kind
             raise UsageError(f"Unsupported value for {name}: {value}. Use {', '.join(first)} or {last}.")
-        return known[_bare(str(value))]
+        return words[_bare(str(value))]
 
     return read
 
@@ -103,10 +103,10 @@ def more_than_nothing(read: Reader) -> Reader:
     """A limit that lets something be done within it: 0 is refused."""
 
     def checked(name: str, value: Any) -> Any:
-        found = read(name, value)
-        if found == 0:
+        number = read(name, value)
+        if number == 0:
             raise UsageError(f"{name} can't be 0, or less than a millisecond: the job would fail at once.")
-        return found
+        return number
 
     return checked
 

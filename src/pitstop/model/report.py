@@ -1,4 +1,4 @@
-"""What an update would do: a verdict for each stage."""
+"""The effects of an update: a verdict for each stage."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pitstop.kit.wire import described
 
 
 class Verdict(StrEnum):
-    """What becomes of a stage."""
+    """The fate of a stage."""
 
     RESTORED = "restored"
     NEW = "new"
@@ -22,12 +22,12 @@ class Verdict(StrEnum):
 
 
 class Way(StrEnum):
-    """How state is restored (design: three ways)."""
+    """A way to restore state (design: three ways)."""
 
     RESUME = "resume"
-    """Same stateful structure: the checkpoint is copied and resumed."""
+    """For the same stateful structure: the checkpoint is copied and resumed."""
     REBUILD = "rebuild"
-    """Another structure: a new checkpoint is laid down and each stage's state brought into it."""
+    """For another structure: a new checkpoint is laid down and each stage's state brought into it."""
 
 
 DROPPED_SOURCE, NEW_SOURCE = "C05", "C04"
@@ -39,12 +39,12 @@ OWN_STATE = "C31"
 @described
 @dataclass(frozen=True)
 class StageVerdict:
-    """What becomes of one stage."""
+    """The fate of one stage."""
 
     stage: str
     """Name of the stage."""
     verdict: Verdict
-    """What becomes of its state."""
+    """The fate of its state."""
     detail: str
     """Why, or how: a clause that goes on the stage's name."""
     rule: str | None = None
@@ -62,7 +62,7 @@ class Report:
     lines: tuple[StageVerdict, ...]
     """A line for each of these stages."""
     way: Way
-    """How the state is restored."""
+    """The way in which the state is restored."""
     partitions: tuple[int | None, int | None] = (None, None)
     """Shuffle partitions before and after; None: not said."""
     renamed: dict[str, str] = field(default_factory=dict)
@@ -80,12 +80,12 @@ class Report:
 
     @property
     def reasons(self) -> str:
-        """Why it is refused, with the rule of each refusal."""
+        """The reasons of all refusals, each with its rule."""
         return "; ".join(f"stage '{line.stage}' {line.detail} [{line.rule}]" for line in self.refusals)
 
     @property
     def drops(self) -> str:
-        """What would be dropped without leave, in words."""
+        """The stages and sources that would be dropped without leave, in words."""
         lines = [line for line in self.lines if line.stage in self.needs_allow_drop and line.verdict is Verdict.DROPPED]
         sources = [f"'{line.stage}'" for line in lines if line.rule == DROPPED_SOURCE]
         variables = [f"'{line.stage}'" for line in lines if line.rule == OWN_STATE]
@@ -100,7 +100,7 @@ class Report:
 
     @property
     def leave_to_drop(self) -> str:
-        """How to let it be dropped after all, in words, and what may be meant instead."""
+        """The option that lets them be dropped after all, in words, and the one that may be meant instead."""
         renamable = any(line.verdict is Verdict.NEW and line.rule != OWN_STATE for line in self.lines)
         renamed = "; what only has another name goes on with --renamed NEW=OLD" if renamable else ""
         names = ",".join(self.needs_allow_drop)

@@ -1,4 +1,4 @@
-"""How a job is tried again after an error that may pass: its option ``restart``, in the names that Flink has for it."""
+"""The option ``restart``: the next starts of a job after an error that may pass, in the names that Flink has for them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class StrategyKind(StrEnum):
 
 @dataclass(frozen=True)
 class RestartStrategy:
-    """When a job that failed by an error that may pass is started again, and when it is given up."""
+    """The times at which a job starts again after an error that may pass, and the point at which it is given up."""
 
     kind: StrategyKind
     attempts: int | None = None
@@ -206,7 +206,7 @@ _PARAMETERS: dict[StrategyKind, dict[str, tuple[str, _Reader]]] = {
         "delay": ("delay_ms", _duration(0)),
     },
 }
-"""Strategy -> parameter -> the field that holds it, and what reads it."""
+"""Strategy -> parameter -> the field that holds it, and its reader."""
 
 _USUAL = {
     StrategyKind.NONE: RestartStrategy(StrategyKind.NONE, attempts=0),

@@ -1,4 +1,4 @@
-"""How much is kept of what grows, and for how long: settings of the server."""
+"""The bounds of all that grows, in number and in time: settings of the server."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Kept:
     name: str
     """As users write it; the field of Retention has ``_`` for ``-``."""
     meaning: str
-    """What is kept, in words."""
+    """The things that are kept, in words."""
     least: int
     """As ``most`` in the field's own unit."""
     most: int
@@ -67,19 +67,19 @@ KEPT = (
     Kept("minutes-history", "How long it is kept how each job did in every minute.", _HOUR, 31 * _DAY, True),
 )
 """All of them."""
-_BY_NAME = {kept.name: kept for kept in KEPT}
+_BY_NAME = {record.name: record for record in KEPT}
 
 
 @dataclass(frozen=True)
 class Retention:
-    """How much is kept of what grows. UsageError for what makes no sense."""
+    """The bounds of all that grows. UsageError for bounds that make no sense."""
 
     results: int = 1000
     """So many results of ended jobs, the newest."""
     result_time: float = 7.0 * _DAY
-    """How long a result is kept, and with it the state of a job that has failed, in seconds."""
+    """Seconds for which a result is kept, and with it the state of a job that has failed."""
     cancelled_time: float = 1.0 * _DAY
-    """How long the state of a job is kept that a user has cancelled without a snapshot, in seconds."""
+    """Seconds for which the state of a job is kept that a user has cancelled without a snapshot."""
     events: int = 1000
     """So many events of each job, the newest."""
     versions: int = 50
@@ -87,17 +87,17 @@ class Retention:
     audit: int = 10_000
     """So many entries of the audit trail, the newest."""
     seconds_history: float = 15.0 * _MINUTE
-    """How long samples of every second are kept, in seconds."""
+    """Seconds for which samples of every second are kept."""
     minutes_history: float = 1.0 * _DAY
-    """How long samples of every minute are kept, in seconds."""
+    """Seconds for which samples of every minute are kept."""
 
     def __post_init__(self) -> None:
-        for kept in KEPT:
-            value = getattr(self, kept.field)
-            least, most = kept.written(kept.least), kept.written(kept.most)
-            if not kept.least <= value <= kept.most:  # NaN is neither
-                told = kept.written(value) if math.isfinite(value) else value
-                raise UsageError(f"{kept.name} is from {least} to {most}, not {told}.")
+        for record in KEPT:
+            value = getattr(self, record.field)
+            least, most = record.written(record.least), record.written(record.most)
+            if not record.least <= value <= record.most:  # NaN is neither
+                shown = record.written(value) if math.isfinite(value) else value
+                raise UsageError(f"{record.name} is from {least} to {most}, not {shown}.")
         if self.cancelled_time > self.result_time:
             raise UsageError(
                 f"The state of a cancelled job goes with its result at the latest: cancelled-time "
@@ -106,10 +106,10 @@ class Retention:
             )
 
     @classmethod
-    def of(cls, given: Iterable[str]) -> Retention:
-        """What ``NAME=VALUE`` settings say, the later ones over the earlier; what they do not is as usual."""
+    def of(cls, settings: Iterable[str]) -> Retention:
+        """Return the bounds of ``NAME=VALUE`` settings, the later ones over the earlier; all others have their defaults."""
         values: dict[str, float] = {}
-        for text in given:
+        for text in settings:
             name, equals, value = (part.strip() for part in text.partition("="))
             if not equals:
                 raise UsageError(
@@ -122,15 +122,15 @@ class Retention:
 
     @classmethod
     def from_json(cls, text: str) -> Retention:
-        """What :meth:`to_json` wrote, of another release, too: what this one does not know counts for nothing.
+        """Return the bounds that :meth:`to_json` wrote, of another release, too: settings unknown to this one are skipped.
 
         ValueError if the text holds something else.
         """
-        found = json.loads(text)
-        if not isinstance(found, dict):
+        settings = json.loads(text)
+        if not isinstance(settings, dict):
             raise ValueError("no object of names and values")
         try:
-            return cls.of(f"{name}={value}" for name, value in found.items() if name in _BY_NAME)
+            return cls.of(f"{name}={value}" for name, value in settings.items() if name in _BY_NAME)
         except UsageError as error:
             raise ValueError(error.message) from None
 
@@ -140,7 +140,7 @@ class Retention:
 
     def written(self) -> dict[str, str]:
         """Name -> value, as users write them."""
-        return {kept.name: kept.written(getattr(self, kept.field)) for kept in KEPT}
+        return {record.name: record.written(getattr(self, record.field)) for record in KEPT}
 
     @property
     def history(self) -> Mapping[int, float]:
@@ -149,4 +149,4 @@ class Retention:
 
 
 USUAL = Retention()
-"""Where nobody has said otherwise."""
+"""The defaults."""

@@ -1,4 +1,4 @@
-"""What the control plane tells a run, and what it hears of it: commands and facts, each a value of its own."""
+"""The commands of the control plane to a run and the facts that it learns of it, each a value of its own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class StopRun:
 
     kind: ClassVar = "stop"
     operation: int | None = None
-    """What asked for it; None if the control plane ends and takes its runs with it."""
+    """The operation that asked for it; None if the control plane ends and takes its runs with it."""
     snapshot: str | None = None
 
 
@@ -43,7 +43,7 @@ class Command:
     id: int
     job_id: str
     token: int
-    """Which run it is for; a run with another token never sees it."""
+    """The token of the run that it is for; a run with another token never sees it."""
     order: Order
 
 
@@ -69,7 +69,7 @@ class Running:
     epoch: int
     """The last committed epoch, -1 before the first."""
     committed_at: float | None = None
-    """When that epoch was committed, in seconds since the epoch; None before the first."""
+    """The time at which that epoch was committed, in seconds since the epoch; None before the first."""
     placement: Placement | None = None
     """The members that it was planned for; None if there are none of ours."""
 
@@ -116,11 +116,11 @@ class Stopped:
 
     kind: ClassVar = "stopped"
     committed_at: float | None = None
-    """When its last epoch was committed, in seconds since the epoch."""
+    """The time at which its last epoch was committed, in seconds since the epoch."""
     snapshot: SnapshotRecord | None = None
-    """What it was told to save on its way out."""
+    """The snapshot that it was told to take on its way out."""
     error: Problem | None = None
-    """Why it could not save that."""
+    """The error by which it could not take that."""
     stopped_at: float | None = None
     """The time at which it ceased to work: that of the command, or of its last epoch if that ended later."""
 
@@ -167,14 +167,14 @@ class StateExpired:
 
 @dataclass(frozen=True)
 class CleanedUp:
-    """What only a job that may run again needs is removed."""
+    """The files are removed that a job needs only if it runs again."""
 
     kind: ClassVar = "cleaned_up"
 
 
 @dataclass(frozen=True)
 class Withdrawn:
-    """What a version had written that was gone back from is taken out of files and maps again."""
+    """The output of a version that a rollback has undone is taken out of files and maps again."""
 
     kind: ClassVar = "withdrawn"
     operation: int

@@ -1,4 +1,4 @@
-"""How a job did at one moment, as it is kept for a while."""
+"""The figures of a job at one moment, as they are kept for a while."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 from pitstop.model.job import Progress
 
 STEPS = (1, 60)
-"""Seconds between samples; how long each are kept is a setting (Retention.history)."""
+"""Seconds between samples; the time for which each are kept is a setting (Retention.history)."""
 LONGEST = max(STEPS)
 STAGE_FIGURES = ("rows_in", "rows_out", "state_rows", "state_bytes", "late_rows")
-"""What is kept of each stage, in this order. Rows and late rows are totals since the job was submitted."""
+"""The figures that are kept of each stage, in this order. Rows and late rows are totals since the job was submitted."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Sample:
     bad_rows: int
     """Rows that could not be parsed, in total."""
     epoch_ms: int
-    """How long the longest epoch with data took."""
+    """Duration of the longest epoch with data."""
     parts_ms: dict[str, int]
     """The parts of that epoch, in the words of Spark."""
     watermark_lag_ms: int | None
@@ -41,7 +41,7 @@ class Sample:
 
     @classmethod
     def of(cls, progress: Progress, token: int, now: float, step: int) -> Sample:
-        """What a progress that is reported ``now`` (seconds since the epoch) says of the ``step`` seconds that this is in."""
+        """Return the sample that a progress is at ``now``, in seconds since the epoch, for its second or minute (``step``)."""
         lag = None if progress.watermark_ms is None else round(now * 1000) - progress.watermark_ms
         return cls(
             at=int(now) // step * step,

@@ -1,4 +1,4 @@
-"""What the process that carries out SELECT is asked, and what it answers, a JSON object a line each way."""
+"""Requests to the process that carries out SELECT, and its answers: a JSON object a line each way."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Asker:
     """The one who asks a query, as far as bounds go."""
 
     viewer: bool = False
-    """True for those who may only look: their queries have a process of their own."""
+    """True for users who may only look: their queries have a process of their own."""
     user: str = ""
     """One of the viewers: the session of a browser, or the token with the name that a program gives."""
 
@@ -53,14 +53,14 @@ class Select:
     query: str
     line: int
     column: int
-    """Where the query begins in the text that a user has written."""
+    """Line and column at which the query begins in the text that a user has written."""
     names: list[str] = field(default_factory=list)
     """The CREATE MAPPING and CREATE VIEW of what it may read."""
     states: list[StoredStage] = field(default_factory=list)
     tables: list[OwnTable] = field(default_factory=list)
     most_rows: int = MOST_ROWS
     seconds: float = USUAL_SECONDS
-    """How long a query of what does not change may take; one of a stream goes on until nobody asks any more."""
+    """The time that a query of fixed data may take; a query of a stream goes on until nobody asks for its rows any more."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ class SnapshotFile:
 @described
 @dataclass(frozen=True)
 class SnapshotManifest:
-    """What a snapshot holds. Written as ``manifest.json``, last, so that a half-made snapshot has none."""
+    """The contents of a snapshot. Written as ``manifest.json``, last, so that a half-made snapshot has none."""
 
     name: str
     """Name of the snapshot."""
@@ -40,7 +40,7 @@ class SnapshotManifest:
     epoch: int
     """The last epoch whose effects it holds."""
     created: float
-    """When it was taken, in seconds since the epoch."""
+    """The time at which it was taken, in seconds since the epoch."""
     watermark_ms: int | None
     """Event time up to which windows were closed, in milliseconds since the epoch."""
     plan: dict[str, Any]
@@ -61,7 +61,7 @@ class SnapshotManifest:
     """Stage -> files with the rows that were put in the place of its state."""
     unfinished: dict[str, Any] | None = None
     """The epoch within which the run ended, if sinks may have it: {known_as: [lineage, epoch]} by which they know it, {offsets,
-    metadata} to which it reads. Whoever goes on from the snapshot does it first."""
+    metadata} to which it reads. A run that goes on from the snapshot does this epoch first."""
     format: int = MANIFEST_VERSION
     """Version of the manifest's form."""
 
@@ -80,9 +80,9 @@ class SnapshotManifest:
                 f"Snapshot '{data.get('name')}' has manifest format {data.get('format')}; this release reads "
                 f"{MANIFEST_VERSION}. Use the release that wrote it."
             )
-        known = {key: data[key] for key in cls.__dataclass_fields__ if key in data}
+        values = {key: data[key] for key in cls.__dataclass_fields__ if key in data}
         imported = {stage: _files(files) for stage, files in data.get("imported", {}).items()}
-        return cls(**(known | {"files": _files(data["files"]), "imported": imported}))
+        return cls(**(values | {"files": _files(data["files"]), "imported": imported}))
 
 
 def _files(data: list[dict[str, Any]]) -> tuple[SnapshotFile, ...]:
@@ -110,7 +110,7 @@ class SnapshotRecord:
     job_name: str | None
     """That job's name."""
     created: Moment
-    """When it was taken."""
+    """The time at which it was taken."""
     bytes: int
     """Size of its files."""
     path: str

@@ -1,4 +1,4 @@
-"""What other processes are asked to do: to compile a version, to look into saved state, to get ready for a run.
+"""Tasks of other processes: to compile a version, to look into saved state, to get ready for a run.
 
 Each task names its result by the type of its answer (``Compile`` -> ``Compilation``), or has none.
 """
@@ -25,13 +25,13 @@ class Compile:
     """The folder of the snapshot or checkpoint whose state is to be taken over."""
     job_id: str = ""
     job_name: str = ""
-    """Which job it is a version of, if there is one already."""
+    """The job that it is a version of, if there is one already."""
 
     @property
     def seconds(self) -> float:
-        """How long that may take: as long as the options say that were asked for, since those of the code are not known yet."""
-        asked = {key: value for key, value in self.options.items() if key == "compile_timeout"}
-        return JobConfig.from_options(asked).compile_timeout_ms / 1000
+        """The most seconds that this may take, by the options that were asked for: those of the code are not known yet."""
+        options = {key: value for key, value in self.options.items() if key == "compile_timeout"}
+        return JobConfig.from_options(options).compile_timeout_ms / 1000
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Compilation:
     migrations: dict[str, str] = field(default_factory=dict)
     """Stage -> what its migration made of the state, in words."""
     allow_shared: bool = False
-    """Whether it may write where another job writes (option allow_shared)."""
+    """True if it may write where another job writes (option allow_shared)."""
     facts: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Stage of the saved version -> what was read from its state to compare it (plan.diff.unknown)."""
 
@@ -56,7 +56,7 @@ class Rehearse:
     lineage: str
     """The checkpoint of the version that runs."""
     stages: dict[str, Any] = field(default_factory=dict)
-    """What the state of each stage holds by now, as the manifest of a snapshot has it."""
+    """The contents of each stage's state by now, as the manifest of a snapshot has them."""
     snapshot: str | None = None
     """The folder of the snapshot from which the version starts in the place of that checkpoint."""
 
@@ -115,12 +115,12 @@ TASKS: dict[str, type[Task]] = {kind.kind: kind for kind in (Compile, Rehearse, 
 
 
 def remedy(task: Task) -> str:
-    """What to do about a task that takes too long, as the end of its message."""
+    """Return the remedy for a task that takes too long, as the end of its message."""
     return " Raise the option compile_timeout if that is too short." if isinstance(task, Compile) else ""
 
 
 def in_words(task: Task) -> str:
-    """What a task is called in messages."""
+    """Return the name of a task in messages."""
     if isinstance(task, Compile):
         return f"Compiling {task.source.artifact.rsplit('/', 1)[-1]}"
     if isinstance(task, Rehearse):

@@ -212,12 +212,12 @@ class FileEpochs:
         return self.control / f"{epoch}.json"
 
     def _read(self, path: Path) -> WrittenFiles:
-        found = json.loads(path.read_text())
+        manifest = json.loads(path.read_text())
         # Before runs had folders of their own, a manifest was the moves alone.
-        old = not isinstance(found.get("moves"), dict)
+        old = not isinstance(manifest.get("moves"), dict)
         if old:
-            return WrittenFiles(f"{path.stem}.staging", found)
-        return WrittenFiles(found["staging"], found["moves"], found.get("digest"), found.get("job"))
+            return WrittenFiles(f"{path.stem}.staging", manifest)
+        return WrittenFiles(manifest["staging"], manifest["moves"], manifest.get("digest"), manifest.get("job"))
 
     def _note(self, folder: Path) -> None:
         note = folder / f"{self.lineage}-{self.sink}.json"

@@ -52,15 +52,15 @@ def set_aside_later(data: DataFolder) -> list[SetAside]:
 
 def _set_aside(data: DataFolder, job_id: str, notes: Iterable[FileEpochs], place: Path, sink: str, aside: Path) -> int:
     """Set aside later files of one sink in one folder, whose notes are ``notes``; return their number."""
-    count, known = 0, set()
+    count, lineages = 0, set()
     for epochs in notes:
-        known.add(epochs.lineage)
+        lineages.add(epochs.lineage)
         checkpoint = Checkpoint(data.job(job_id).checkpoint(epochs.lineage))
         if checkpoint.planned() >= 0:  # else it is over, or a batch: it has written all that it ever will
             count += epochs.set_aside_after(_last_of(checkpoint, epochs), aside)
     for later in lineages_in(place, sink):
         # A version that the job had later.
-        if later.lineage not in known and later.last_writer() == job_id:
+        if later.lineage not in lineages and later.last_writer() == job_id:
             count += later.set_aside_after(-1, aside)
     return count
 

@@ -45,9 +45,9 @@ def check_chains(nodes: Iterable[Node]) -> None:
 def check_early_results(nodes: Iterable[Node]) -> None:
     """Raise PipelineError if early results of a stage reach no sink: stages with state only get windows that have ended."""
     early = [node for node in nodes if _gives_early(node)]
-    told = [found for node in nodes if isinstance(node.spec, SinkSpec) for found in _early_before(node)]
+    reaching_sink = [early_node for node in nodes if isinstance(node.spec, SinkSpec) for early_node in _early_before(node)]
     for node in early:
-        if node not in told:
+        if node not in reaching_sink:
             raise PipelineError(
                 f"{_the(node)} gives early results that reach no sink, for what follows it gets windows that have ended: "
                 "write it to a sink, too, or leave early_results out."
@@ -207,12 +207,12 @@ def _timed(node: Node) -> bool:
 
 def _before(node: Node) -> Iterator[Node]:
     """Yield all stages that its rows come from, each once, nearest first, without the tables of hash joins."""
-    seen: set[int] = set()
+    visited_ids: set[int] = set()
     pending = list(node.streams)
     while pending:
         other = pending.pop(0)
-        if id(other) not in seen:
-            seen.add(id(other))
+        if id(other) not in visited_ids:
+            visited_ids.add(id(other))
             yield other
             pending.extend(other.streams)
 

@@ -50,9 +50,9 @@ class JobDefinition(Generic[P]):
         try:
             signature.bind(*args)
         except TypeError as error:
-            wanted = ", ".join(signature.parameters)
+            parameters = ", ".join(signature.parameters)
             raise UsageError(
-                f"Wrong arguments for '{self.__name__}': it takes ({wanted}), got {len(args)}: {list(args)} ({error})."
+                f"Wrong arguments for '{self.__name__}': it takes ({parameters}), got {len(args)}: {list(args)} ({error})."
             ) from None
         pipeline: Any = self._called(build, args)
         if not isinstance(pipeline, Pipeline):

@@ -97,8 +97,8 @@ class KeyedStage(Generic[S]):
         if late is not None and ttl is None:
             raise PipelineError(f"Stage '{name}' drops no late rows without a ttl, so late would get none: leave it out.")
         ttl_ms = None if ttl is None else milliseconds(ttl, "time to live")
-        kept = dead_letters is not None
-        spec = MapStatefulSpec(self._keys, function, state, output, ttl_ms, on_evict, timestamp, kept)
+        has_dead_letters = dead_letters is not None
+        spec = MapStatefulSpec(self._keys, function, state, output, ttl_ms, on_evict, timestamp, has_dead_letters)
         stage = self._stage._then(spec, name)
         keep_late(late, name, spec, self._stage)
         if dead_letters is None:
@@ -162,8 +162,8 @@ class WindowedStage(Generic[S]):
         per aggregate. For co-aggregation each label of ``co_group`` has a dict of its aggregates. ``name`` is the key of
         this state in snapshots.
         """
-        wanted = self._by_input(name, aggregates)
-        _check_aggregates(name, {column: a for part in wanted for column, a in part.items()}, self._keys[0])
+        columns_by_input = self._by_input(name, aggregates)
+        _check_aggregates(name, {column: a for part in columns_by_input for column, a in part.items()}, self._keys[0])
         if isinstance(self._window, Session) and not self._keys[0]:
             raise PipelineError(
                 f"Stage '{name}' has sessions of no key, which Spark does not have on a stream: group its rows by a column; "
@@ -175,10 +175,10 @@ class WindowedStage(Generic[S]):
             if time is None:
                 raise PipelineError(f"Stage '{name}' needs event time: call with_timestamps before its window.")
             times.append(time)
-        spec = WindowSpec(self._keys, self._window, tuple(times), wanted, self._early_ms)
-        made = self._stages[0]._then(spec, name, *self._stages[1:])
+        spec = WindowSpec(self._keys, self._window, tuple(times), columns_by_input, self._early_ms)
+        result = self._stages[0]._then(spec, name, *self._stages[1:])
         keep_late(self._late, name, spec, *self._stages)
-        return made
+        return result
 
     def _by_input(self, name: str, aggregates: dict[str, Any]) -> tuple[dict[str, Aggregate], ...]:
         if self._labels == ("",):

@@ -18,9 +18,9 @@ def column_before(spec: Spec, column: str) -> str | None:
     if isinstance(spec, TransformSpec):
         return None
     if isinstance(spec, WithColumnsSpec):
-        made = next((value for name, value in spec.columns.items() if _same(name, column)), None)
-        found = (column, column) if made is None else plain_column(made)
-        return None if found is None else found[0]
+        expression = next((value for name, value in spec.columns.items() if _same(name, column)), None)
+        pair = (column, column) if expression is None else plain_column(expression)
+        return None if pair is None else pair[0]
     if isinstance(spec, SelectSpec):
         pairs = [pair for pair in map(plain_column, spec.columns) if pair is not None]
         named = next((before for before, name in pairs if _same(name, column)), None)
@@ -31,11 +31,11 @@ def column_before(spec: Spec, column: str) -> str | None:
 def plain_column(expression: Any) -> tuple[str, str] | None:
     """Return (column, name) of an expression that passes a column on unchanged: ``a``, ``a b``, ``a AS b``; None of any other."""
     text = expression if isinstance(expression, str) else _shown(expression)
-    found = _PLAIN.fullmatch(text)
-    if found is None:
+    match = _PLAIN.fullmatch(text)
+    if match is None:
         return None
-    column = _unquoted(found["column"])
-    return column, column if found["alias"] is None else _unquoted(found["alias"])
+    column = _unquoted(match["column"])
+    return column, column if match["alias"] is None else _unquoted(match["alias"])
 
 
 def _all_others(spec: SelectSpec) -> bool:
@@ -43,8 +43,8 @@ def _all_others(spec: SelectSpec) -> bool:
 
 
 def _shown(expression: Any) -> str:
-    found = _SHOWN.fullmatch(str(expression))
-    return "" if found is None else found["text"]
+    match = _SHOWN.fullmatch(str(expression))
+    return "" if match is None else match["text"]
 
 
 def _unquoted(name: str) -> str:

@@ -49,12 +49,12 @@ class Node:
 
     def upstream(self) -> Iterator[Node]:
         """Return this node and all before it, each once, nearest first."""
-        seen: set[int] = set()
+        visited_ids: set[int] = set()
         pending = [self]
         while pending:
             node = pending.pop(0)
-            if id(node) not in seen:
-                seen.add(id(node))
+            if id(node) not in visited_ids:
+                visited_ids.add(id(node))
                 yield node
                 pending.extend(node.inputs)
 
@@ -89,9 +89,9 @@ class Graph:
 
     def free_name(self, base: str) -> str:
         """Return ``filter``, ``filter-2``, ... for a stage without state, whose name the user need not choose."""
-        taken = {node.name for node in self.nodes}
+        used_names = {node.name for node in self.nodes}
         number, name = 1, base
-        while name in taken:
+        while name in used_names:
             number += 1
             name = f"{base}-{number}"
         return name

@@ -236,7 +236,9 @@ class WindowSpec(Spec):
         return {name: aggregate for part in self.aggregates for name, aggregate in part.items()}
 
     def describe(self) -> str:
-        parts = [f"({', '.join(keys)}): {_kinds(wanted)}" for keys, wanted in zip(self.keys, self.aggregates, strict=True)]
+        parts = [
+            f"({', '.join(keys)}): {_kinds(aggregates)}" for keys, aggregates in zip(self.keys, self.aggregates, strict=True)
+        ]
         return f"{self.window.describe()} by {' and '.join(parts)}" + _if_set(", early every", self.early_ms)
 
     def event_time(self, inputs: Sequence[str | None]) -> str | None:

@@ -42,8 +42,8 @@ def compare(
     _check_dropped(allow_drop, before)
     lines = [*_sources(before, after, names), *_stateful(before, after, names, watermark_ms, imported), *_sinks(before, after)]
     rescaled = after.partitions is not None and old_partitions is not None and after.partitions != old_partitions
-    kept = all(line.verdict is not Verdict.CONVERTED for line in lines) and not _rewritten(before, after, names)
-    same = before.operators == after.operators and kept and not rescaled and _same_schemas(before, after, names)
+    state_stays = all(line.verdict is not Verdict.CONVERTED for line in lines) and not _rewritten(before, after, names)
+    same = before.operators == after.operators and state_stays and not rescaled and _same_schemas(before, after, names)
     if not same:
         moves = any(line.verdict is Verdict.RESTORED and line.stage in after.stateful for line in lines)
         lines = [_unless_fixed(line, after, moves) for line in lines]
@@ -210,10 +210,10 @@ def _sinks(before: Plan, after: Plan) -> list[StageVerdict]:
     A transactional sink knows which epochs it has. A sink of another kind under its name would write the last one again.
     """
     lines = []
-    known = {stage.name: stage for stage in before.stages if stage.transactional}
+    transactional = {stage.name: stage for stage in before.stages if stage.transactional}
     places = {stage.name: stage.place for stage in before.stages if stage.kind is StageKind.SINK}
     for stage in after.stages:
-        old = known.get(stage.name)
+        old = transactional.get(stage.name)
         if old is not None and stage.kind is StageKind.SINK and old.connector != stage.connector:
             detail = f"was a {old.connector} and is now a {stage.connector}: give it another name"
             lines.append(StageVerdict(stage.name, Verdict.REFUSED, detail, "C24"))

@@ -9,10 +9,10 @@ from pitstop.plan.model import Plan
 
 def as_kept(plan: Plan, before: Plan) -> Plan:
     """Return the plan as it runs on a checkpoint that plan ``before``, of the same stages, has written."""
-    kept = before.stateful
+    layouts = before.stateful
     stages = [
-        replace(stage, layout=stage.layout.kept_as(kept[stage.name]))
-        if stage.layout is not None and stage.name in kept
+        replace(stage, layout=stage.layout.kept_as(layouts[stage.name]))
+        if stage.layout is not None and stage.name in layouts
         else stage
         for stage in plan.stages
     ]

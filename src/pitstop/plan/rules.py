@@ -43,9 +43,9 @@ def _judged(name: str, old: StateLayout, new: StateLayout, watermark_ms: int | N
 
 def check_state_store(plan: Plan, store: StateStore) -> None:
     """Raise PipelineError unless the state of every stage could be carried from that store to a changed version."""
-    found = first_only_on_disk(plan) if store is StateStore.MEMORY else None
-    if found is not None:
-        name, what = found
+    exception = first_only_on_disk(plan) if store is StateStore.MEMORY else None
+    if exception is not None:
+        name, what = exception
         raise PipelineError(
             f"Stage '{name}' has {what}, whose state a changed version could not take over from memory: "
             f"leave out state_store={store}."

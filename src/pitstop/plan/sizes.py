@@ -15,8 +15,8 @@ def state_sizes(plan: Plan, stages: Mapping[str, Mapping[str, Any]]) -> dict[str
     """
     sizes: dict[str, dict[str, Any]] = {}
     for number, slot in enumerate(plan.operators):
-        seen = stages.get(slot.stage, {})
+        figures = stages.get(slot.stage, {})
         size = sizes.setdefault(slot.stage, {"operators": []})
         size["operators"].append(number)
-        size |= {"rows": seen.get("state_rows"), "bytes": seen.get("state_bytes")}
+        size |= {"rows": figures.get("state_rows"), "bytes": figures.get("state_bytes")}
     return sizes

@@ -1,4 +1,4 @@
-"""Who may ask, and for what: by a token, or by the session of a browser that one was given to."""
+"""Access to the server, by a token, or by the session of a browser that has signed in with one."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from pitstop.rest.page import is_page
 from pitstop.rest.threads import reading
 
 OPEN = frozenset({"/healthz", "/readyz", "/openapi.json", "/sign-in"})
-"""What answers without a token: probes, the description, which is in the documentation anyway, and who is to sign in."""
+"""The paths that answer without a token: probes, the description, which is in the documentation anyway, and the sign-in."""
 FOR_ALL = frozenset({"/api/v1/sign-in-links", "/sign-out", "/api/v1/sql"})
-"""What viewers may ask for though it is no mere look; of statements, the route itself refuses those that are none."""
+"""The paths that viewers may ask for with any method. The route of statements refuses those that change something."""
 OWN_SITES = frozenset({"same-origin", "none"})
-"""What a browser says of a request that no other site has made (Fetch Metadata)."""
+"""The words by which a browser says that no other site has made a request (Fetch Metadata)."""
 METRICS = "/metrics"
-"""All that the token of metrics is good for."""
+"""The only path that the token of metrics opens."""
 LOOKS = frozenset({"GET", "HEAD", "OPTIONS"})
 KEY_HEADER = "Pitstop-Session-Key"
 """The header in which the page gives the key of its session, without which the cookie is worth nothing.
@@ -48,7 +48,7 @@ MOST_LINKS = 100
 
 
 class Role(StrEnum):
-    """What somebody may do."""
+    """The rights of a user or program."""
 
     VIEWER = "viewer"
     """Look at everything."""
@@ -59,12 +59,12 @@ class Role(StrEnum):
 @described
 @dataclass(frozen=True)
 class Identity:
-    """Who asks."""
+    """The user or program that asks."""
 
     role: Role
-    """What they may do."""
+    """Its rights."""
     signed_in: bool
-    """A browser asks, by its session; else a program, by a token."""
+    """True if a browser asks, by its session; else a program asks, by a token."""
 
 
 @dataclass(frozen=True)
@@ -84,11 +84,11 @@ class Session:
     id: str
     role: Role
     since: float
-    """When it was signed in by a token, or by a link that one had asked for: links that sessions ask for make no longer ones."""
+    """The time of the sign-in by a token, or by a link of one. Links that sessions ask for do not prolong it."""
 
     @property
     def until(self) -> float:
-        """When it ends by itself."""
+        """The time at which it ends by itself."""
         return self.since + SESSION_SECONDS
 
 
@@ -121,25 +121,25 @@ class EndedSessions:
 
 @dataclass(frozen=True)
 class Access:
-    """Who may ask."""
+    """The tokens, names and sessions that a server lets in."""
 
     token: str
-    """That of operators."""
+    """The token of operators."""
     names: frozenset[str] = frozenset()
     """Names under which the server may be called, in lower case, beside addresses and ``localhost``.
 
     A page of another site can make its own name lead here (DNS rebinding), but no address.
     """
     viewer_token: str | None = None
-    """That of viewers; None if there are none."""
+    """The token of viewers; None if there are none."""
     session_key: str = field(default_factory=secrets.token_urlsafe)
     """Signs sessions, with the tokens: from a session alone nobody can guess a token that somebody has thought up."""
     ended: EndedSessions = field(default_factory=EndedSessions, compare=False)
     metrics_token: str | None = None
-    """That of Prometheus, which gives nothing but METRICS; None if there is none. It is nobody's: no browser signs in with it."""
+    """The token of Prometheus, which opens METRICS alone; None if there is none. No browser signs in with it."""
 
     def refusal(self, path: str, headers: Headers, method: str = "GET") -> PitstopError | None:
-        """Why this request is not let in; None if it is."""
+        """Return the error that refuses this request; None if it is let in."""
         host = headers.get("host", "")
         if not self._is_ours(host):
             return ForeignError(f"'{host}' is no name of this server: call it by its address, or start it with --host-name.")
@@ -154,8 +154,8 @@ class Access:
             if path == METRICS and method in LOOKS:
                 return None
             return ForbiddenError("This token is that of metrics: it may ask GET /metrics and nothing else.")
-        found = self.identity(headers)
-        if found is None:
+        identity = self.identity(headers)
+        if identity is None:
             if self._cookie(headers) is not None and "authorization" not in headers:
                 return DeniedError("The session of this browser has ended, or the request came without its key: sign in again.")
             return DeniedError(
@@ -164,14 +164,14 @@ class Access:
             )
         if method in LOOKS:
             return None
-        if found.signed_in and origin is None and site is None:
+        if identity.signed_in and origin is None and site is None:
             return ForeignError("Who asks by a browser's session has to say which page asks (Origin): a program uses a token.")
-        if found.role is Role.VIEWER and path not in FOR_ALL:
+        if identity.role is Role.VIEWER and path not in FOR_ALL:
             return ForbiddenError("This token is a viewer's: it may look at everything and change nothing.")
         return None
 
     def identity(self, headers: Headers) -> Identity | None:
-        """Who sends a request with these headers; None if nobody that the server knows."""
+        """Return the identity of the sender of these headers; None if the server does not know the sender."""
         token = _bearer(headers)
         if token is not None:
             role = self.role_of(token)
@@ -182,12 +182,12 @@ class Access:
     def session(self, headers: Headers) -> Session | None:
         """The session of the browser that sends these headers; None if it has none, gives no key to it, or it has ended."""
         cookie = self._cookie(headers)
-        found = self._session_in(cookie) if cookie is not None else None
-        if found is None:
+        session = self._session_in(cookie) if cookie is not None else None
+        if session is None:
             return None
         # A header arrives as Latin-1, whatever its bytes were.
-        its_own = hmac.compare_digest(headers.get(KEY_HEADER, "").encode("latin-1"), self._key_of(found.id).encode())
-        return found if its_own and found not in self.ended else None
+        its_own = hmac.compare_digest(headers.get(KEY_HEADER, "").encode("latin-1"), self._key_of(session.id).encode())
+        return session if its_own and session not in self.ended else None
 
     async def look_for_ended(self, headers: Headers, read: Callable[[], Mapping[str, float]]) -> None:
         """Read the sessions that were signed out at any server of the store, if a session asks and the copy is too old."""
@@ -200,12 +200,12 @@ class Access:
         return cookie_parser(headers.get("cookie", "")).get(session_cookie(headers.get("host", "")))
 
     def role_of(self, token: bytes) -> Role | None:
-        """Whose token this is."""
-        found = None
+        """Return the role of a token; None if it is no token of this server."""
+        matching_role = None
         for role, own in ((Role.VIEWER, self.viewer_token), (Role.OPERATOR, self.token)):
             if own is not None and hmac.compare_digest(token, own.encode()):
-                found = role
-        return found
+                matching_role = role
+        return matching_role
 
     def new_session(self, role: Role, since: float | None = None) -> NewSession:
         """Return a session that stands for this role for SESSION_SECONDS after ``since``, by default now, or until a token is
@@ -229,10 +229,10 @@ class Access:
     def _session_in(self, cookie: str) -> Session | None:
         try:
             session_id, role, since = self._signer.loads(cookie)
-            found = Session(str(session_id), Role(role), float(since))
+            session = Session(str(session_id), Role(role), float(since))
         except (BadData, ValueError, TypeError):
             return None
-        return found if time.time() < found.until else None
+        return session if time.time() < session.until else None
 
     def _is_of_metrics(self, headers: Headers) -> bool:
         token = _bearer(headers)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from pitstop.rest.paging import PageWanted, page_of
+from pitstop.rest.paging import Paging, page_of
 from pitstop.rest.strict import StrictRoute
 from pitstop.rest.threads import reading
 from pitstop.service.api import Service
@@ -21,11 +21,14 @@ def router(service: Service) -> APIRouter:
     async def list_artifacts(
         request: Request,
         response: Response,
-        wanted: PageWanted,
+        paging: Paging,
         name: Annotated[str | None, Query(description="Only with this in their names")] = None,
     ) -> list[Artifact]:
-        """Those that the server keeps, by name, with the versions of jobs that use them. What none uses goes after an hour."""
-        found = [artifact for artifact in await reading(service.artifacts) if name is None or name in artifact.name]
-        return page_of(found, lambda artifact: (artifact.name, artifact.sha256), wanted, request, response)
+        """The files that the server keeps, by name, with the versions of jobs that use them.
+
+        A file that none uses goes after an hour.
+        """
+        artifacts = [artifact for artifact in await reading(service.artifacts) if name is None or name in artifact.name]
+        return page_of(artifacts, lambda artifact: (artifact.name, artifact.sha256), paging, request, response)
 
     return routes

@@ -1,4 +1,4 @@
-"""Writes down who changed what, once it is answered."""
+"""Writes an entry of the audit trail for each request that may change something, once it is answered."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ AGENTS = {
     "pitstop-postgres/": Door.POSTGRES,
     "pitstop-kubernetes/": Door.KUBERNETES,
 }
-"""What clients of ours call themselves."""
+"""The names by which our own clients call themselves, and their doors."""
 MOST_LETTERS = 500
 """Of a path; longer ones name nothing that there is."""
 MOST_OF_NAME, MOST_OF_METHOD = 100, 10
@@ -36,11 +36,11 @@ class Deed:
 
     what: str
     status: int | None = None
-    """How it would have been answered alone; None: as the request is."""
+    """The status that it would have had as a request of its own; None: the status of the request."""
 
 
 def deeds_of(request: Request) -> list[Deed]:
-    """What is noted of a request in the place of itself, to be filled by who knows: nothing, if it stays empty."""
+    """Return the list of deeds that are noted in the place of a request, for its route to fill. An empty one notes nothing."""
     deeds: list[Deed] = request.scope["state"].setdefault(_DEEDS, [])
     return deeds
 
@@ -64,13 +64,13 @@ class Audited:
             await self._app(scope, receive, send)
             return
         headers, state = Headers(scope=scope), scope.setdefault("state", {})
-        found, at, status, done = self._access.identity(headers), time.time(), 500, False
+        identity, at, status, is_noted = self._access.identity(headers), time.time(), 500, False
 
         async def note() -> None:
-            nonlocal done
-            if not done and found is not None:
-                done = True
-                await self._note(_entries(scope, headers, found, at, status, state.get(_DEEDS)))
+            nonlocal is_noted
+            if not is_noted and identity is not None:
+                is_noted = True
+                await self._note(_entries(scope, headers, identity, at, status, state.get(_DEEDS)))
 
         async def noted(message: Message) -> None:
             nonlocal status
@@ -98,17 +98,19 @@ class Audited:
 
 
 def _entries(
-    scope: Scope, headers: Headers, found: Identity, at: float, status: int, deeds: list[Deed] | None
+    scope: Scope, headers: Headers, identity: Identity, at: float, status: int, deeds: list[Deed] | None
 ) -> list[AuditEntry]:
     agent = headers.get("user-agent", "")
     named = next((door for prefix, door in AGENTS.items() if agent.startswith(prefix)), Door.OTHER)
-    door = Door.PAGE if found.signed_in else named
+    door = Door.PAGE if identity.signed_in else named
     user = "".join(letter for letter in unquote(headers.get(USER_HEADER, "")) if letter.isprintable())[:MOST_OF_NAME] or None
     if deeds is None:
-        return [AuditEntry(at, found.role.value, user, door, scope["method"][:MOST_OF_METHOD], _kept(scope["path"]), status)]
+        return [AuditEntry(at, identity.role.value, user, door, scope["method"][:MOST_OF_METHOD], _kept(scope["path"]), status)]
     door = Door.SQL if door in (Door.COMMAND_LINE, Door.OTHER) else door
     return [
-        AuditEntry(at, found.role.value, user, door, STATEMENT, _kept(deed.what), status if deed.status is None else deed.status)
+        AuditEntry(
+            at, identity.role.value, user, door, STATEMENT, _kept(deed.what), status if deed.status is None else deed.status
+        )
         for deed in deeds
     ]
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from pitstop.model.audit import AuditEntry
 from pitstop.rest.models import BackupRequest, MemberModel
-from pitstop.rest.paging import PageWanted, page_of
+from pitstop.rest.paging import Paging, page_of
 from pitstop.rest.strict import StrictRoute
 from pitstop.rest.threads import reading, working
 from pitstop.service.api import ServerService
@@ -27,7 +27,7 @@ def router(service: ServerService) -> APIRouter:
 
     @routes.get("/settings", summary="Read the settings of the server")
     async def get_settings() -> ServerSettings:
-        """How much it keeps of what grows, and for how long: what `pitstop serve --keep` has set, and what is as usual."""
+        """The bounds of all that grows, in number and in time: those set by `pitstop serve --keep`, and the defaults."""
         return await reading(service.settings)
 
     @routes.get("/audit", summary="Read who changed what")
@@ -35,15 +35,15 @@ def router(service: ServerService) -> APIRouter:
         before: Annotated[int | None, Query(ge=1, le=2**63 - 1, description="Only entries with a lower sequence")] = None,
         limit: Annotated[int, Query(ge=1, le=10_000, description="At most so many")] = 1000,
     ) -> list[AuditEntry]:
-        """Every request that was to change something, by somebody who was let in, the newest first. As many
+        """The requests of users who were let in that meant to change something, the newest first. As many
         are kept as the setting `audit` says, 10,000 by default."""
         return await reading(service.audit, before, limit)
 
     @routes.get("/cluster/members", summary="List the members")
-    async def list_members(request: Request, response: Response, wanted: PageWanted) -> list[MemberInfo]:
-        """With what runs on each; by name."""
-        found = await reading(service.server_info)
-        return page_of(found.members, lambda member: (member.name, member.uuid), wanted, request, response)
+    async def list_members(request: Request, response: Response, paging: Paging) -> list[MemberInfo]:
+        """By name, each with the jobs that run on it."""
+        cluster = await reading(service.server_info)
+        return page_of(cluster.members, lambda member: (member.name, member.uuid), paging, request, response)
 
     @routes.post("/cluster/members", status_code=201, summary="Add a member")
     async def add_member() -> MemberModel:
@@ -52,7 +52,7 @@ def router(service: ServerService) -> APIRouter:
 
     @routes.delete("/cluster/members/{name}", status_code=204, summary="Remove a member")
     async def remove_member(name: Annotated[str, Path(description="Its name")]) -> None:
-        """Lets it leave; what it was doing is done by the others."""
+        """Lets it leave; the others take over its work."""
         await working(service.remove_member, name)
 
     @routes.post("/backups", status_code=201, summary="Take a backup")

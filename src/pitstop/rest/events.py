@@ -25,7 +25,7 @@ from pitstop.service.results import JobStatus
 
 MEDIA_TYPE = "text/event-stream"
 LOOK_SECONDS = 1.0
-"""What nobody tells of, such as what is written into maps, is looked for so often while there are streams."""
+"""Changes without a sign, such as those of maps, are looked for so often while there are streams."""
 PAUSE_SECONDS = (0.05, 0.2)
 """Changes that come within this time are looked at together: the least, and the most, which it is with many streams."""
 PAUSE_SECONDS_A_STREAM = 0.002
@@ -62,10 +62,10 @@ class Streams:
         seconds: float | None = None,
         may_read: Callable[[], Awaitable[bool]] | None = None,
     ) -> AsyncIterator[bytes]:
-        """What has changed after the event ``last``, and what changes from now on.
+        """Yield the changes after the event ``last``, and the changes from now on.
 
-        The first event is ``ready``: from its id on nothing is missed. It is ``resync`` if what came after ``last`` is kept no
-        more: the reader reads everything anew. So it is for one who does not read as fast as it changes. The stream ends after so
+        The first event is ``ready``: from its id on nothing is missed. It is ``resync`` if the events after ``last`` are kept no
+        more: the reader reads everything anew. A reader that falls too far behind gets ``resync``, too. The stream ends after so
         many seconds, with the server, or once ``may_read`` is false, which is asked every HEART_BEAT_SECONDS.
         """
         until = None if seconds is None else asyncio.get_running_loop().time() + seconds
@@ -74,9 +74,9 @@ class Streams:
         try:
             await self._watch()
             place = self._place(last)
-            told = place is not None
+            can_resume = place is not None
             place = self._feed.newest if place is None else place
-            yield self._written("ready" if told or last is None else "resync", place)
+            yield self._written("ready" if can_resume or last is None else "resync", place)
             while until is None or asyncio.get_running_loop().time() < until:
                 now = asyncio.get_running_loop().time()
                 if may_read is not None and now - checked_at >= HEART_BEAT_SECONDS:
@@ -167,23 +167,23 @@ class Streams:
             came.set()
 
     def _world(self) -> dict[Key, Any]:
-        """All that events tell of."""
-        service, found = self._service, dict[Key, Any]()
+        """Return the present values of everything that events tell of."""
+        service, world = self._service, dict[Key, Any]()
         jobs = service.jobs(True)
         self._jobs = {job.id: self._without_progress(job) for job in jobs}
         for job in jobs:
-            found[FeedKind.JOB, job.id] = self._jobs[job.id][1]
-            found[FeedKind.PROGRESS, job.id] = job.progress
-        found |= {(FeedKind.SNAPSHOT, snapshot.name): snapshot for snapshot in service.snapshots()}
-        found |= {(FeedKind.MAP, facts.name): facts for facts in service.maps()}
-        found |= {(FeedKind.OPERATION, str(operation.id)): operation for operation in service.operations()}
-        found[FeedKind.CLUSTER, "cluster"] = service.server_info()
-        return found
+            world[FeedKind.JOB, job.id] = self._jobs[job.id][1]
+            world[FeedKind.PROGRESS, job.id] = job.progress
+        world |= {(FeedKind.SNAPSHOT, snapshot.name): snapshot for snapshot in service.snapshots()}
+        world |= {(FeedKind.MAP, facts.name): facts for facts in service.maps()}
+        world |= {(FeedKind.OPERATION, str(operation.id)): operation for operation in service.operations()}
+        world[FeedKind.CLUSTER, "cluster"] = service.server_info()
+        return world
 
     def _without_progress(self, job: JobStatus) -> tuple[JobStatus, JobStatus]:
         """Progress changes with each epoch, the rest of a job seldom. The service gives the same job again, and so does this."""
-        known = self._jobs.get(job.id)
-        return known if known is not None and known[0] is job else (job, dataclasses.replace(job, progress=_NO_PROGRESS))
+        job_pair = self._jobs.get(job.id)
+        return job_pair if job_pair is not None and job_pair[0] is job else (job, dataclasses.replace(job, progress=_NO_PROGRESS))
 
 
 def router(service: ServerService, access: Access) -> APIRouter:

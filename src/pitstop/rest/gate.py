@@ -1,4 +1,4 @@
-"""The gate before all routes: who may ask at all is decided by the head of a request, before a byte of its body is read."""
+"""The gate before all routes: it lets a request in by its head, before a byte of its body is read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pitstop.rest.access import Access
 from pitstop.rest.problems import answer
 
 QUIET_SECONDS = 30.0
-"""How long the rest of a request may fail to come."""
+"""The longest pause within a request."""
 
 
 class Gate:
@@ -74,8 +74,8 @@ def _telling(scope: Scope, receive: Receive, send: Send) -> Send:
         nonlocal replaced
         if message["type"] == "http.response.start" and message["status"] == TooLargeError.http_status:
             replaced = True
-            told = TooLargeError("The request is larger than the server takes here.")
-            await answer(told, {"connection": "close"})(scope, receive, send)
+            error = TooLargeError("The request is larger than the server takes here.")
+            await answer(error, {"connection": "close"})(scope, receive, send)
         elif not replaced:
             await send(message)
 

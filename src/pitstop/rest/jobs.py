@@ -26,7 +26,7 @@ from pitstop.rest.models import (
     UpdatedModel,
 )
 from pitstop.rest.origins import DESCRIBED, origin_of
-from pitstop.rest.paging import PageWanted, page_of
+from pitstop.rest.paging import Paging, page_of
 from pitstop.rest.strict import StrictRoute
 from pitstop.rest.threads import bringing, reading, writing
 from pitstop.rest.waiting import LONGEST_WAIT, Waiters, asked_by
@@ -50,16 +50,16 @@ def router(service: ServerService) -> APIRouter:
 
     @routes.post("/jobs/{job}/configure", summary="Configure a job")
     async def configure_job(job: NameOrId, body: ConfigureBody, request: Request) -> JobStatus:
-        """Changes options of a suspended job: its next run has them. What saved state depends on, only an update may change."""
-        found = (await reading(service.job, job)).id
-        await waiters.answer(await writing(service.ask_configure, found, body.options), request)
-        return await reading(service.job, found)
+        """Changes options of a suspended job: its next run has them. Options that saved state depends on need an update."""
+        job_id = (await reading(service.job, job)).id
+        await waiters.answer(await writing(service.ask_configure, job_id, body.options), request)
+        return await reading(service.job, job_id)
 
     @routes.post("/jobs/{job}/snapshots", status_code=201, summary="Export a named snapshot")
     async def export_snapshot(job: NameOrId, body: ExportBody, request: Request) -> SnapshotRecord:
         """Answers once the snapshot is complete; the job goes on unless `cancel` is set."""
-        asked = await writing(service.ask_export, job, body.name, body.cancel)
-        record = (await waiters.answer(asked, request)).result
+        export = await writing(service.ask_export, job, body.name, body.cancel)
+        record = (await waiters.answer(export, request)).result
         assert isinstance(record, SnapshotRecord)
         return record
 
@@ -80,8 +80,8 @@ def _add_submit(routes: APIRouter, service: ServerService, waiters: Waiters) -> 
         `GET /jobs/{job}?wait_for=RUNNING,FAILED,...` waits for it.
         """
         body, content = await uploads.read(request, SubmitBody)
-        wanted = _request(body, content, await origin_of(request), body.name, body.initial_snapshot, body.options)
-        return await bringing(service.submit, dataclasses.replace(wanted, id=body.id))
+        submission = _request(body, content, await origin_of(request), body.name, body.initial_snapshot, body.options)
+        return await bringing(service.submit, dataclasses.replace(submission, id=body.id))
 
     @routes.post(
         "/check",
@@ -107,9 +107,9 @@ def _add_submit(routes: APIRouter, service: ServerService, waiters: Waiters) -> 
     async def update_job(job: NameOrId, request: Request) -> UpdateResult:
         """Answers once the new version runs. The old one goes on if the new one is refused, or fails before it is up."""
         body, content = await uploads.read(request, UpdateBody)
-        wanted = _request(body, content, await origin_of(request), snapshot=body.snapshot, options=body.options)
-        asked = await bringing(service.ask_update, job, wanted, body.watch_seconds)
-        return await waiters.answer(asked, request)
+        version = _request(body, content, await origin_of(request), snapshot=body.snapshot, options=body.options)
+        update = await bringing(service.ask_update, job, version, body.watch_seconds)
+        return await waiters.answer(update, request)
 
 
 def _add_go_back(routes: APIRouter, service: ServerService, waiters: Waiters) -> None:
@@ -121,32 +121,32 @@ def _add_go_back(routes: APIRouter, service: ServerService, waiters: Waiters) ->
         request: Request,
     ) -> UpdateResult:
         """An update to its code, arguments and options, as a new version, from the present state, or as `state` says."""
-        asked = await bringing(service.ask_go_back, job, version, body.options, body.watch_seconds, body.state, body.write_again)
-        return await waiters.answer(asked, request)
+        update = await bringing(service.ask_go_back, job, version, body.options, body.watch_seconds, body.state, body.write_again)
+        return await waiters.answer(update, request)
 
 
 def _add_reads(routes: APIRouter, service: ServerService, waiters: Waiters) -> None:
     @routes.get("/jobs", summary="List jobs", response_model=list[JobStatus])
     async def list_jobs(
         request: Request,
-        wanted: PageWanted,
+        paging: Paging,
         all: Annotated[bool, Query(description="Ended jobs, too")] = False,
         status: Annotated[list[JobState] | None, Query(description="Only in these states; repeatable")] = None,
         name: Annotated[str | None, Query(description="Only with this in their name or id")] = None,
     ) -> Any:
-        """Those that have not ended, or all that are remembered, the newest first."""
+        """The jobs that have not ended, or all that are remembered, the newest first."""
         ended = all or any(state.terminal for state in status or ())
         jobs = [job for job in await reading(service.jobs, ended) if _is_wanted(job, status, name)]
         answer = Response(media_type="application/json")
-        page = page_of(jobs, lambda job: (-job.submission_time, job.id), wanted, request, answer)
+        page = page_of(jobs, lambda job: (-job.submission_time, job.id), paging, request, answer)
         answer.body = b"[" + b",".join([job.json for job in page]) + b"]"
         answer.headers["content-length"] = str(len(answer.body))
         return answer
 
     @routes.get("/kept-states", summary="List the state that ended jobs keep")
-    async def kept_states(request: Request, response: Response, wanted: PageWanted) -> list[KeptState]:
+    async def kept_states(request: Request, response: Response, paging: Paging) -> list[KeptState]:
         """Of jobs that have failed or were cancelled, and can be brought back by `POST /jobs/{job}/resume`; the largest first."""
-        return page_of(await reading(service.kept_states), lambda state: (-state.bytes, state.id), wanted, request, response)
+        return page_of(await reading(service.kept_states), lambda state: (-state.bytes, state.id), paging, request, response)
 
     @routes.get("/jobs/{job}", summary="Get a job, or wait for it", response_model=JobStatus)
     async def get_job(
@@ -160,8 +160,8 @@ def _add_reads(routes: APIRouter, service: ServerService, waiters: Waiters) -> N
         """With a name that several jobs had: the one that has not ended, else the newest."""
         if wait_for is None:
             return _answer(await reading(service.job, job))
-        asked = await reading(service.ask_wait_for, job, _states(wait_for), timeout)
-        return _answer(await waiters.answer(asked, request))
+        wait = await reading(service.ask_wait_for, job, _states(wait_for), timeout)
+        return _answer(await waiters.answer(wait, request))
 
     @routes.get("/jobs/{job}/metrics", summary="Get a job's metrics")
     async def get_metrics(job: NameOrId) -> Progress:
@@ -173,22 +173,22 @@ def _add_reads(routes: APIRouter, service: ServerService, waiters: Waiters) -> N
         job: NameOrId,
         version: Annotated[int | None, Query(ge=1, le=2**31, description="Of this version; default: the present one")] = None,
     ) -> JobGraph:
-        """The stages of a version, and what they read of one another. 409 if it was never compiled."""
+        """The stages of a version, and the rows that they read of one another. 409 if it was never compiled."""
         return await reading(service.graph, job, version)
 
     @routes.get("/jobs/{job}/versions", summary="List a job's versions")
-    async def list_versions(job: NameOrId, request: Request, response: Response, wanted: PageWanted) -> list[JobVersion]:
-        """Those that it has and had, the newest first; 50 are kept, or as many as the setting says."""
-        return page_of(await reading(service.versions, job), lambda version: (-version.number,), wanted, request, response)
+    async def list_versions(job: NameOrId, request: Request, response: Response, paging: Paging) -> list[JobVersion]:
+        """The versions that it has and had, the newest first; 50 are kept, or as many as the setting says."""
+        return page_of(await reading(service.versions, job), lambda version: (-version.number,), paging, request, response)
 
     @routes.get("/jobs/{job}/verbs", summary="List what may be asked of a job")
     async def list_verbs(job: NameOrId) -> list[JobVerb]:
-        """Each request that changes a job, with what it would be refused with as the job is now. Nothing is asked for."""
+        """The requests that change a job, each with the sentence that would refuse it now. None of them is carried out."""
         return await reading(service.verbs, job)
 
     @routes.get("/jobs/{job}/options", summary="Get a job's options")
     async def get_options(job: NameOrId) -> list[OptionInForce]:
-        """Each with the value in force, and where that comes from."""
+        """Each with the value in force, and its origin."""
         return await reading(service.options, job)
 
     @routes.get("/jobs/{job}/history", summary="Read how a job did over time")
@@ -225,16 +225,16 @@ def _add_reads(routes: APIRouter, service: ServerService, waiters: Waiters) -> N
 
 
 _Verb = Suspend | Resume | Restart | Cancel | Rollback | Discard
-"""What takes nothing but a job."""
+"""The requests whose only parameter is a job."""
 
 
 def _add_verb(routes: APIRouter, service: ServerService, waiters: Waiters, verb: _Verb) -> None:
     async def act(job: NameOrId, request: Request) -> JobStatus:
         """Answers once it is done, with the job as it is then."""
         # By id from here on: a name may pass to another job meanwhile.
-        found = (await reading(service.job, job)).id
-        await waiters.answer(await writing(service.ask, found, verb), request)
-        return await reading(service.job, found)
+        job_id = (await reading(service.job, job)).id
+        await waiters.answer(await writing(service.ask, job_id, verb), request)
+        return await reading(service.job, job_id)
 
     name = verb.verb.value
     routes.add_api_route(f"/jobs/{{job}}/{name}", act, methods=["POST"], name=f"{name}_job", summary=f"{name.capitalize()} a job")

@@ -21,12 +21,12 @@ def router(service: ServerService) -> APIRouter:
     async def get_log_levels(
         job: Annotated[str | None, Query(description="Also those of this job's runs, by name or id")] = None,
     ) -> list[LoggerLevel]:
-        """Those that are set, and the usual ones, by logger."""
+        """The levels that are set, and the defaults, by logger."""
         return await reading(service.log_levels, job)
 
     @routes.put("/log-levels", summary="Set the level of a logger")
     async def set_log_level(body: LogLevelBody) -> list[LoggerLevel]:
-        """For servers and the runs of all jobs, or of one. Those that run take it over within two seconds."""
+        """For servers and the runs of all jobs, or of one. Servers and runs that are up take it over within two seconds."""
         return await writing(service.set_log_level, body.logger, body.level, body.job)
 
     return routes

@@ -11,7 +11,7 @@ from pitstop.kit.wire import json_text
 from pitstop.maps.condition import FORM
 from pitstop.maps.model import Entry
 from pitstop.rest.models import MOST_NUMBER, DeletedModel, EntriesBody, MapSettingsBody, SizeModel
-from pitstop.rest.paging import PageWanted, page_of
+from pitstop.rest.paging import Paging, page_of
 from pitstop.rest.strict import StrictRoute
 from pitstop.rest.threads import reading, writing
 from pitstop.service.api import Service
@@ -30,12 +30,12 @@ def router(service: Service) -> APIRouter:
     async def list_maps(
         request: Request,
         response: Response,
-        wanted: PageWanted,
+        paging: Paging,
         name: Annotated[str | None, Query(description="Only with this in their names")] = None,
     ) -> list[MapFacts]:
         """By name, with their sizes and journals."""
-        found = [facts for facts in await reading(service.maps) if name is None or name in facts.name]
-        return page_of(found, lambda facts: (facts.name,), wanted, request, response)
+        maps = [facts for facts in await reading(service.maps) if name is None or name in facts.name]
+        return page_of(maps, lambda facts: (facts.name,), paging, request, response)
 
     @routes.put("/maps/{name}", status_code=204, summary="Configure a map")
     async def configure_map(name: Name, body: MapSettingsBody) -> None:

@@ -175,16 +175,16 @@ def _stages(jobs: list[JobStatus]) -> Iterable[Metric]:
     )
     state = GaugeMetricFamily("pitstop_stage_state_rows", "Rows of a stage's state", labels=labels)
     size = GaugeMetricFamily("pitstop_stage_state_bytes", "Memory that a stage's state takes", labels=labels)
-    taken = CounterMetricFamily("pitstop_stage_rows_in", "Rows a stage took since the job was submitted", labels=labels)
-    given = CounterMetricFamily("pitstop_stage_rows_out", "Rows a stage gave since the job was submitted", labels=labels)
+    rows_in = CounterMetricFamily("pitstop_stage_rows_in", "Rows a stage took since the job was submitted", labels=labels)
+    rows_out = CounterMetricFamily("pitstop_stage_rows_out", "Rows a stage gave since the job was submitted", labels=labels)
     families: dict[str, CounterMetricFamily | GaugeMetricFamily] = {
         "late_rows": late,
         "state_rows": state,
         "state_bytes": size,
-        "rows_in": taken,
-        "rows_out": given,
+        "rows_in": rows_in,
+        "rows_out": rows_out,
     }
-    gone = CounterMetricFamily(
+    left_out = CounterMetricFamily(
         "pitstop_stage_left_out_rows",
         "Rows that went no further than to a source or stage, by reason, since the job was submitted",
         labels=[*labels, "reason"],
@@ -196,8 +196,8 @@ def _stages(jobs: list[JobStatus]) -> Iterable[Metric]:
                     family.add_metric([*_identity(job), stage], float(facts[key]))
             for reason in LeftOut:
                 if facts.get(reason) is not None:
-                    gone.add_metric([*_identity(job), stage, reason.label], float(facts[reason]))
-    return *families.values(), gone
+                    left_out.add_metric([*_identity(job), stage, reason.label], float(facts[reason]))
+    return *families.values(), left_out
 
 
 def _sources(jobs: list[JobStatus]) -> Metric:

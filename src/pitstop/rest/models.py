@@ -46,7 +46,7 @@ class _Request(BaseModel):
 
 
 class ArtifactBody(_Request):
-    """Which code to run. The artifact is uploaded beside this request, or read by the server from a path or URL."""
+    """The code to run. The artifact is uploaded beside this request, or read by the server from a path or URL."""
 
     artifact: str = Field(description="Name of the uploaded file, or a path or URL that the server reads")
     entry: str | None = Field(None, description="module:function; may be left out if there is exactly one job")
@@ -73,14 +73,14 @@ class UpdateBody(ArtifactBody):
 
 
 class GoBackBody(_Request):
-    """How to go back to an earlier version."""
+    """The way back to an earlier version."""
 
     options: UpdateOptions = Field(default_factory=dict, description="Job options over those of that version")
     watch_seconds: float = Field(0.0, ge=0, le=LONGEST_WATCH, description="Go back again if it fails so soon after its start")
     state: StateAtStart = Field(
         StateAtStart.PRESENT,
-        description="What it starts from: the present state, which must have all of its stages and sources; its own latest "
-        "snapshot, so that what came since is read again; or the present state, with what that lacks empty",
+        description="The state from which it starts: the present one, which must have all of its stages and sources; its own "
+        "latest snapshot, so that what came since is read again; or the present state, with what that lacks empty",
     )
     write_again: bool = Field(False, description="Rows may be written into sinks that have them already")
 
@@ -91,9 +91,9 @@ class UpdatedModel(BaseModel):
     version: int = Field(description="Number of the version that runs now")
     snapshot: str = Field(description="The snapshot that was taken of the version before")
     gap_seconds: float | None = Field(
-        description="From when the old version ceased to work until the new one is up; null if the job stays suspended"
+        description="Seconds from the end of the old version's work until the new one is up; null if the job stays suspended"
     )
-    report: ReportModel = Field(description="What became of each stage's state")
+    report: ReportModel = Field(description="The fate of each stage's state")
     text: str = Field(description="The report as a person reads it, a line a stage")
 
 
@@ -113,7 +113,7 @@ class ConfigureBody(_Request):
 
 
 class SignInBody(_Request):
-    """What a browser signs in with."""
+    """The token by which a browser signs in."""
 
     token: str = Field(max_length=1000, description="The server's token, or that of its viewers")
 
@@ -126,7 +126,7 @@ class ExportBody(_Request):
 
 
 class LogLevelBody(_Request):
-    """How much a logger is to tell."""
+    """The level that a logger is to have."""
 
     logger: str = Field(description="Its name, such as `pitstop.source.http_poll`; `root` is above all others")
     level: str | None = Field(description="One of " + ", ".join(LogLevel) + "; null: as usual")
@@ -141,7 +141,7 @@ class StateQueryBody(_Request):
 
 
 class ReportModel(BaseModel):
-    """How a new version would take over saved state (model.report.Report)."""
+    """The way in which a new version would take over saved state (model.report.Report)."""
 
     refused: bool = Field(description="True if any stage is refused: the new version would not start from there")
     way: Way = Field(description="The checkpoint is resumed, or laid down anew")
@@ -157,7 +157,7 @@ class DiffModel(BaseModel):
     """Two snapshots compared."""
 
     differences: list[Difference] = Field(description="All that differs but the names")
-    report: ReportModel = Field(description="What would become of the first one's state under the second one's pipeline")
+    report: ReportModel = Field(description="The fate that the first one's state would have under the second one's pipeline")
 
 
 class CheckModel(BaseModel):
@@ -178,7 +178,7 @@ class MemberModel(BaseModel):
 
 
 class BackupRequest(_Request):
-    """Where a backup goes."""
+    """The folder for a backup."""
 
     folder: str = Field(description="Absolute path of a new or empty folder on the server's machine")
 
@@ -205,13 +205,13 @@ class EntriesBody(_Request):
 
 
 class DeletedModel(BaseModel):
-    """Whether there was something to delete."""
+    """The answer to a request to delete."""
 
     deleted: bool = Field(description="False if there was no such entry")
 
 
 class SizeModel(BaseModel):
-    """How many entries a map has."""
+    """The number of entries of a map."""
 
     size: int = Field(description="Entries")
 
@@ -226,7 +226,7 @@ class Problem(BaseModel):
     """RFC 9457, with our stable code."""
 
     type: str = Field(description="urn:pitstop: and the code")
-    title: str = Field(description="What kind of error")
+    title: str = Field(description="The kind of error")
     status: int = Field(description="The HTTP status")
     detail: str = Field(description="One sentence: what is wrong, where, and what to do")
     code: str = Field(description="Stable code for programs", examples=["NOT_FOUND", "CONFLICT", "USAGE"])

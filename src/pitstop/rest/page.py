@@ -35,7 +35,7 @@ def is_page(path: str) -> bool:
 
 
 def policy(nonce: str) -> str:
-    """What a browser may load for the page, and run in it (Content-Security-Policy)."""
+    """Return the policy for the things that a browser may load for the page, and run in it (Content-Security-Policy)."""
     return "; ".join(
         (
             "default-src 'none'",

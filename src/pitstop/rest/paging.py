@@ -21,25 +21,27 @@ MOST = 10_000
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """Which part of a list is asked for; all of it without a limit."""
+class PageRequest:
+    """The part of a list that is asked for; all of it without a limit."""
 
     limit: int | None
     cursor: str | None
 
 
-def _wanted(
+def _page_request(
     limit: Annotated[int | None, Query(ge=1, le=MOST, description="At most so many; the header Link leads on")] = None,
     cursor: Annotated[str | None, Query(max_length=2_000, description="From the Link of the page before")] = None,
-) -> Wanted:
-    return Wanted(limit, cursor)
+) -> PageRequest:
+    return PageRequest(limit, cursor)
 
 
-PageWanted = Annotated[Wanted, Depends(_wanted)]
+Paging = Annotated[PageRequest, Depends(_page_request)]
 """Parameters of a route that gives a list."""
 
 
-def page_of(items: Iterable[T], key: Callable[[T], Key], wanted: Wanted, request: Request, response: Response) -> list[T]:
+def page_of(
+    items: Iterable[T], key: Callable[[T], Key], page_request: PageRequest, request: Request, response: Response
+) -> list[T]:
     """The page of ``items``, in the order of ``key``; ``response`` gets the link to the next one, if there is more.
 
     Pages lose and repeat nothing that is there all the time, whatever comes and goes in between. UsageError for a cursor that is
@@ -47,10 +49,10 @@ def page_of(items: Iterable[T], key: Callable[[T], Key], wanted: Wanted, request
     """
     ordered = sorted(items, key=key)
     try:
-        start = bisect_right(ordered, _read(wanted.cursor), key=key) if wanted.cursor is not None else 0
+        start = bisect_right(ordered, _read(page_request.cursor), key=key) if page_request.cursor is not None else 0
     except TypeError:
         raise _no_cursor() from None
-    end = len(ordered) if wanted.limit is None else start + wanted.limit
+    end = len(ordered) if page_request.limit is None else start + page_request.limit
     if end < len(ordered):
         url = request.url.include_query_params(cursor=_write(key(ordered[end - 1])))
         response.headers["Link"] = f'<{url.path}?{url.query}>; rel="next"'
@@ -63,12 +65,12 @@ def _write(key: Key) -> str:
 
 def _read(cursor: str) -> Key:
     try:
-        found = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+        key = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
     except (ValueError, RecursionError):
         raise _no_cursor() from None
-    if not isinstance(found, list) or not found:
+    if not isinstance(key, list) or not key:
         raise _no_cursor()
-    return tuple(found)
+    return tuple(key)
 
 
 def _no_cursor() -> UsageError:

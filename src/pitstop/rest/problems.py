@@ -22,7 +22,7 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
 
 
 def add_to(app: FastAPI) -> None:
-    """Every error of the application leaves it as a problem, those of the framework included."""
+    """Make every error of the application a problem, those of the framework included."""
     app.add_exception_handler(PitstopError, _pitstop)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _framework)
@@ -31,7 +31,7 @@ def add_to(app: FastAPI) -> None:
 
 
 def first_fault(error: ValidationError | RequestValidationError) -> UsageError:
-    """The first thing that is wrong with a request, as one sentence."""
+    """Return the first fault of a request, as one sentence."""
     fault = error.errors()[0]
     if fault["type"] == "json_invalid":
         return UsageError(f"The body of the request cannot be read as JSON: {fault['ctx']['error']}.")
@@ -51,14 +51,14 @@ def _invalid(request: Request, error: Exception) -> JSONResponse:
 
 def _framework(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
-    asked = f"{request.method} {request.url.path}"
+    request_line = f"{request.method} {request.url.path}"
     if error.status_code == 404:
-        told: PitstopError = NotFoundError(f"There is nothing at {asked}: see /openapi.json for what there is.")
+        problem: PitstopError = NotFoundError(f"There is nothing at {request_line}: see /openapi.json for what there is.")
     elif error.status_code == 405:
-        told = UsageError(f"{asked} is not possible: see /openapi.json for what is.")
+        problem = UsageError(f"{request_line} is not possible: see /openapi.json for what is.")
     else:
-        told = UsageError(f"{asked} is wrong: {error.detail}")
-    return _answer(told, error.status_code, dict(error.headers or {}))
+        problem = UsageError(f"{request_line} is wrong: {error.detail}")
+    return _answer(problem, error.status_code, dict(error.headers or {}))
 
 
 def _gone(request: Request, error: Exception) -> JSONResponse:
@@ -68,12 +68,12 @@ def _gone(request: Request, error: Exception) -> JSONResponse:
 
 def _unexpected(request: Request, error: Exception) -> JSONResponse:
     # The server's log gets the stack trace; the client gets what it can report.
-    told = EngineError(f"The server failed on {request.method} {request.url.path}: {type(error).__name__}: {error}")
-    return answer(told)
+    problem = EngineError(f"The server failed on {request.method} {request.url.path}: {type(error).__name__}: {error}")
+    return answer(problem)
 
 
 def answer(error: PitstopError, headers: dict[str, str] | None = None) -> JSONResponse:
-    """The response that tells of an error."""
+    """Return the response that tells of an error."""
     more = {"WWW-Authenticate": "Bearer"} if error.http_status == DeniedError.http_status else {}
     return _answer(error, error.http_status, more | (headers or {}))
 

@@ -1,8 +1,8 @@
-"""What clients ask for all the time, answered beside the framework: the list of jobs, and one job, as it is now or once it is in
-a state that the client waits for.
+"""The requests that come all the time, answered beside the framework: the list of jobs, and one job, now or in a state.
 
-The routes of ``rest.jobs`` describe all three, and answer whatever is asked in another form. Those who ask while the store is
-being read are answered from the next reading together, so that a thousand clients cost little more than one.
+A client may wait until the job is in a state. The routes of ``rest.jobs`` describe all three requests, and answer them in every
+other form. Requests that come while the store is being read are answered together from the next reading, so that a thousand
+clients cost little more than one.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ class Quick:
     def __init__(self, app: ASGIApp, service: ServerService, jobs: str) -> None:
         self._app, self._list, self._below = app, jobs, f"{jobs}/"
         self._jobs = _Together(lambda names: service.jobs_named(names))
-        self._lists = _Together(lambda wanted: {all: listed(service, all) for all in wanted})
+        self._lists = _Together(lambda choices: {all: listed(service, all) for all in choices})
         self._waiters = Waiters(service)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        wanted = self._wanted(scope, receive) if scope["type"] == "http" and scope["method"] == "GET" else None
+        answer_soon = self._wanted(scope, receive) if scope["type"] == "http" and scope["method"] == "GET" else None
         try:
-            found = await wanted if wanted is not None else None
+            body = await answer_soon if answer_soon is not None else None
         except PitstopError as error:
             await answer(error)(scope, receive, send)
             return
-        if found is None:  # also what is not there: the routes tell why
+        if body is None:  # also what is not there: the routes tell why
             await self._app(scope, receive, send)
         else:
-            await Response(found, media_type="application/json")(scope, receive, send)
+            await Response(body, media_type="application/json")(scope, receive, send)
 
     def _wanted(self, scope: Scope, receive: Receive) -> Awaitable[bytes | None] | None:
         path, query = scope["path"], scope["query_string"]
@@ -73,8 +73,8 @@ class Quick:
         return self._job_in(name, states, float(waiting[2]), receive)
 
     async def _job(self, name: str) -> bytes | None:
-        found = await self._jobs.get(name)
-        return found.json if found is not None else None
+        job = await self._jobs.get(name)
+        return job.json if job is not None else None
 
     async def _job_in(self, name: str, states: tuple[JobState, ...], seconds: float, receive: Receive) -> bytes | None:
         """The job once it is in one of these states."""
@@ -87,8 +87,8 @@ class Quick:
             return await self._jobs.get(first.id) or first
 
         async def look() -> bytes | None:
-            found = await now()
-            return found.json if found.status in states else None
+            job = await now()
+            return job.json if job.status in states else None
 
         async def late() -> NoReturn:
             raise not_in_time(name, (await now()).display_status, states, seconds)
@@ -97,7 +97,7 @@ class Quick:
 
 
 def listed(service: ServerService, include_ended: bool) -> bytes:
-    """The list of jobs as JSON, of pieces that are kept."""
+    """Return the list of jobs as JSON, of pieces that are kept."""
     return b"[" + b",".join([job.json for job in service.jobs(include_ended)]) + b"]"
 
 
@@ -110,7 +110,7 @@ class _Together(Generic[K, V]):
         self._reading: asyncio.Task[None] | None = None
 
     def get(self, key: K) -> asyncio.Future[V | None]:
-        """What there is under a key when it is read; None if there is nothing."""
+        """Return the value of a key as the next reading gives it; None if there is none."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[V | None] = loop.create_future()
         self._waiting.setdefault(key, []).append(future)
@@ -121,14 +121,14 @@ class _Together(Generic[K, V]):
     async def _read_all(self) -> None:
         while self._waiting:
             keys = list(self._waiting)[:MOST_AT_ONCE]
-            asked = {key: self._waiting.pop(key) for key in keys}
-            found = await self._found(keys)
-            if len(keys) > 1 and isinstance(found, Exception) and not isinstance(found, PitstopError):
+            waiting = {key: self._waiting.pop(key) for key in keys}
+            outcome = await self._found(keys)
+            if len(keys) > 1 and isinstance(outcome, Exception) and not isinstance(outcome, PitstopError):
                 # What is wrong with one of them is no affair of the others.
                 each = {key: await self._found([key]) for key in keys}
             else:
-                each = dict.fromkeys(keys, found)
-            for key, futures in asked.items():
+                each = dict.fromkeys(keys, outcome)
+            for key, futures in waiting.items():
                 answer = each[key]
                 for future in futures:
                     _settle(future, answer if isinstance(answer, Exception) else answer.get(key))
@@ -140,10 +140,10 @@ class _Together(Generic[K, V]):
             return error
 
 
-def _settle(future: asyncio.Future[V | None], found: V | Exception | None) -> None:
+def _settle(future: asyncio.Future[V | None], outcome: V | Exception | None) -> None:
     if future.done():  # the client has gone
         return
-    if isinstance(found, Exception):
-        future.set_exception(found)
+    if isinstance(outcome, Exception):
+        future.set_exception(outcome)
     else:
-        future.set_result(found)
+        future.set_result(outcome)

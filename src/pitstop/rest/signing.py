@@ -30,7 +30,7 @@ class SignInLink:
     path: str
     """To be opened below the server's address; it works once."""
     seconds: float
-    """How long it works."""
+    """The time for which it works."""
 
 
 @described
@@ -47,22 +47,22 @@ def api_router(access: Access, links: Links) -> APIRouter:
     routes = APIRouter(tags=["access"], route_class=StrictRoute)
 
     def identity(request: Request) -> Identity:
-        found = access.identity(request.headers)
-        assert found is not None, "the gate lets nobody in whom it does not know"
-        return found
+        sender = access.identity(request.headers)
+        assert sender is not None, "the gate lets nobody in whom it does not know"
+        return sender
 
     @routes.get("/me", summary="Who am I?")
     async def get_me(request: Request) -> Identity:
-        """What the token, or the session of the browser, stands for."""
+        """The identity that the token, or the session of the browser, stands for."""
         return identity(request)
 
     @routes.post("/sign-in-links", status_code=201, summary="Make a link that signs a browser in")
     async def make_sign_in_link(request: Request) -> SignInLink:
         """As whoever asks."""
         # One that a session has asked for makes one that ends when that one does: else they had no end.
-        asked, session = identity(request), access.session(request.headers)
-        since = session.since if asked.signed_in and session is not None else None
-        return SignInLink(f"/sign-in?code={links.new(asked.role, since)}", LINK_SECONDS)
+        asker, session = identity(request), access.session(request.headers)
+        since = session.since if asker.signed_in and session is not None else None
+        return SignInLink(f"/sign-in?code={links.new(asker.role, since)}", LINK_SECONDS)
 
     return routes
 
@@ -88,10 +88,10 @@ def browser_router(access: Access, links: Links, service: ServerService) -> APIR
         request: Request, code: Annotated[str, Query(max_length=100, description="That of the link")]
     ) -> Response:
         """Leads to the page, with a session, whose key stands behind the `#` of the address."""
-        found = links.use(code)
-        if found is None:
+        grant = links.use(code)
+        if grant is None:
             raise DeniedError("This link was used already, or is older than five minutes: `pitstop ui` makes another one.")
-        session = access.new_session(*found)
+        session = access.new_session(*grant)
         # No browser sends this part of an address to anybody; the page takes it out of its address at once.
         response = RedirectResponse(f"/#{KEY_IN_ADDRESS}={session.key}", 303)
         begin(request, response, session)

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.rest.models import DiffModel
-from pitstop.rest.paging import PageWanted, page_of
+from pitstop.rest.paging import Paging, page_of
 from pitstop.rest.strict import StrictRoute
 from pitstop.rest.threads import reading, writing
 from pitstop.service.api import Service
@@ -25,17 +25,17 @@ def router(service: Service) -> APIRouter:
     async def list_snapshots(
         request: Request,
         response: Response,
-        wanted: PageWanted,
+        paging: Paging,
         job: Annotated[str | None, Query(description="Only of the job with this name or id")] = None,
         name: Annotated[str | None, Query(description="Only with this in their names")] = None,
     ) -> list[SnapshotRecord]:
         """By name."""
-        found = [
+        records = [
             record
             for record in await reading(service.snapshots)
             if (job is None or job in (record.job_id, record.job_name)) and (name is None or name in record.name)
         ]
-        return page_of(found, lambda record: (record.name,), wanted, request, response)
+        return page_of(records, lambda record: (record.name,), paging, request, response)
 
     @routes.get("/snapshots/{name}", summary="Get a snapshot's manifest")
     async def get_snapshot(name: Name) -> SnapshotManifest:
@@ -44,7 +44,7 @@ def router(service: Service) -> APIRouter:
 
     @routes.get("/snapshots/{name}/diff", summary="Compare two snapshots", response_model=DiffModel)
     async def diff_snapshots(name: Name, other: Annotated[str, Query(description="Name of the other snapshot")]) -> SnapshotDiff:
-        """All that differs, and what would become of the state of `name` under the pipeline of `other`."""
+        """All that differs, and the fate that the state of `name` would have under the pipeline of `other`."""
         return await reading(service.snapshot_diff, name, other)
 
     @routes.delete("/snapshots/{name}", status_code=204, summary="Delete a snapshot")

@@ -41,7 +41,7 @@ MOST_STATEMENTS = 1_000
 
 
 class StatementsModel(BaseModel):
-    """What is to be carried out."""
+    """The statements to carry out."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
@@ -112,12 +112,12 @@ CarryOut = Callable[[ServerService, Statement, list[Deed]], Result]
 
 
 def _asker(access: Access, request: Request) -> Asker:
-    """Return whose queries these are."""
-    found, session = access.identity(request.headers), access.session(request.headers)
-    if found is not None and found.role is Role.OPERATOR:
+    """Return the asker of the request's queries."""
+    identity, session = access.identity(request.headers), access.session(request.headers)
+    if identity is not None and identity.role is Role.OPERATOR:
         return OPERATOR
     name = unquote(request.headers.get(USER_HEADER, ""))[:MOST_OF_NAME]
-    return Asker(True, f"session {session.id}" if found and found.signed_in and session else f"token {name}")
+    return Asker(True, f"session {session.id}" if identity and identity.signed_in and session else f"token {name}")
 
 
 async def _in_a_thread(
@@ -151,7 +151,7 @@ def _carry_out(origin: PathOrigin, service: ServerService, statement: Statement,
 
 
 def _carry_out_look(asker: Asker, service: ServerService, statement: Statement, deeds: list[Deed]) -> Result:
-    """The same for a viewer: what names mean may have changed since the whole text was looked at."""
+    """Carry out one statement of a viewer. It is checked again: the meaning of names may have changed since the first check."""
     _refuse_changes(service, [statement], deeds)
     return service.carry_out(statement, asker)
 

@@ -1,6 +1,6 @@
-"""Where calls of the service run: each kind in threads of its own, so that none keeps another waiting.
+"""The threads in which calls of the service run: each kind has its own, so that none keeps another waiting.
 
-Whoever finds all threads of a kind busy waits without one.
+A call that finds all threads of its kind busy waits without one.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class _Kind:
         self._limiter: RunVar[CapacityLimiter] = RunVar(name)
 
     async def __call__(self, call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """What the call gives, run in a thread of this kind."""
+        """Return the result of the call, run in a thread of this kind."""
         try:
             limiter = self._limiter.get()
         except LookupError:

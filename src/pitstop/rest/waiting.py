@@ -33,7 +33,7 @@ class Signs(Protocol):
 
 
 class Waiters:
-    """All who wait, and one task that looks for the signs of all of them when something has changed."""
+    """The requests that wait, and one task that looks for the signs of all of them when something has changed."""
 
     def __init__(self, service: Signs) -> None:
         self._service = service
@@ -43,50 +43,50 @@ class Waiters:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._heard: Changes | None = None
 
-    async def answer(self, asked: Asked[T], request: Request) -> T:
-        """The answer to what is asked; UnreachableError, which nobody reads, once the client has gone."""
+    async def answer(self, question: Asked[T], request: Request) -> T:
+        """Return the answer to a question; UnreachableError, which nobody reads, once the client has gone."""
 
         async def look() -> T | None:
-            return await reading(asked.look)
+            return await reading(question.look)
 
         async def late() -> T:
-            return await reading(asked.late)
+            return await reading(question.late)
 
-        return await self.wait(asked.sign, look, late, lambda: asked.left, request.receive)
+        return await self.wait(question.sign, look, late, lambda: question.left, request.receive)
 
     async def wait(
         self,
         sign: Sign,
         look: Callable[[], Awaitable[T | None]],
         late: Callable[[], Awaitable[T]],
-        left: Callable[[], float],
+        seconds_left: Callable[[], float],
         receive: Receive,
     ) -> T:
-        """What ``look`` finds once the sign has come, or what ``late`` answers when no seconds are left."""
-        gone = asyncio.create_task(_hung_up(receive))
+        """Return the result of ``look`` once the sign has come, or that of ``late`` when no seconds are left."""
+        hang_up = asyncio.create_task(_hung_up(receive))
         try:
-            return await self._wait(sign, look, late, left, gone)
+            return await self._wait(sign, look, late, seconds_left, hang_up)
         finally:
-            gone.cancel()
+            hang_up.cancel()
 
     async def _wait(
         self,
         sign: Sign,
         look: Callable[[], Awaitable[T | None]],
         late: Callable[[], Awaitable[T]],
-        left: Callable[[], float],
-        gone: asyncio.Task[None],
+        seconds_left: Callable[[], float],
+        hang_up: asyncio.Task[None],
     ) -> T:
         with self._registered(sign) as came:
             while True:
                 came.clear()
-                found = await look()
-                if found is not None:
-                    return found
-                if left() <= 0:
+                answer = await look()
+                if answer is not None:
+                    return answer
+                if seconds_left() <= 0:
                     return await late()
-                await _first(came, gone, left())
-                if gone.done():
+                await _first(came, hang_up, seconds_left())
+                if hang_up.done():
                     raise UnreachableError("The client has gone.")
                 if self._service.changes.closed:
                     raise ended()
@@ -126,11 +126,11 @@ class Waiters:
                 async with asyncio.timeout(LOOK_SECONDS):
                     await self._changed.wait()
             self._changed.clear()
-            wanted = list(self._waiting)
+            signs = list(self._waiting)
             try:
-                shown: Collection[Sign] = wanted if self._service.changes.closed else await reading(self._service.shown, wanted)
+                shown: Collection[Sign] = signs if self._service.changes.closed else await reading(self._service.shown, signs)
             except PitstopError:
-                shown = wanted
+                shown = signs
             for sign in shown:
                 for came in self._waiting.get(sign, ()):
                     came.set()
@@ -142,12 +142,12 @@ async def asked_by(request: Request) -> AsyncIterator[None]:
     """Calls made within this are for the client: what can be ended is ended once the client has gone. Its body has been read."""
     asker, loop = Asker(), asyncio.get_running_loop()
     token = ASKER.set(asker)
-    gone = asyncio.create_task(_hung_up(request.receive))
-    gone.add_done_callback(lambda task: None if task.cancelled() else loop.run_in_executor(None, asker.leave))
+    hang_up = asyncio.create_task(_hung_up(request.receive))
+    hang_up.add_done_callback(lambda task: None if task.cancelled() else loop.run_in_executor(None, asker.leave))
     try:
         yield
     finally:
-        gone.cancel()
+        hang_up.cancel()
         ASKER.reset(token)
 
 
@@ -156,10 +156,10 @@ async def _hung_up(receive: Receive) -> None:
         pass
 
 
-async def _first(came: asyncio.Event, gone: asyncio.Task[None], seconds: float) -> None:
-    """Until one of both happens, so many seconds at most."""
+async def _first(came: asyncio.Event, hang_up: asyncio.Task[None], seconds: float) -> None:
+    """Wait until one of both happens, so many seconds at most."""
     waiting = asyncio.ensure_future(came.wait())
     try:
-        await asyncio.wait((waiting, gone), timeout=max(0.0, seconds), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((waiting, hang_up), timeout=max(0.0, seconds), return_when=asyncio.FIRST_COMPLETED)
     finally:
         waiting.cancel()

@@ -122,18 +122,18 @@ def wait_as_spare(spare_id: str, store_url: str, data: DataFolder) -> int:
     while not folder.assignment.exists():
         if not _control_alive(data):
             return _leave(0)
-        asked = folder.task(answered + 1)
-        if asked.exists():
+        task = folder.task(answered + 1)
+        if task.exists():
             answered += 1
-            found = json.loads(asked.read_text())
-            write_json(folder.answer(answered), answer(standby.do, read_task(found["task"], found["request"])))
+            order = json.loads(task.read_text())
+            write_json(folder.answer(answered), answer(standby.do, read_task(order["task"], order["request"])))
             wake(folder.answer_socket)
             continue
         socket.wait(ORPHAN_CHECK_SECONDS)
-    wanted = json.loads(folder.assignment.read_text())
+    assignment = json.loads(folder.assignment.read_text())
     socket.close()
-    levels.follow(data.log_levels, data.job(wanted["job"]).log_levels)
-    return _run(wanted["job"], int(wanted["token"]), settings, database, lambda: spark, standby.prepared)
+    levels.follow(data.log_levels, data.job(assignment["job"]).log_levels)
+    return _run(assignment["job"], int(assignment["token"]), settings, database, lambda: spark, standby.prepared)
 
 
 def _leave_when_alone(data: DataFolder, folder: SpareFolder, warm: threading.Event) -> None:

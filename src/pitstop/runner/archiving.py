@@ -24,8 +24,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as temporary:
         work = Path(temporary)
         java = find_java(work / "java")
-        made = [provide_jar(java), _made(class_archive(java, spark_home()), lambda archive: _archive_classes(archive, work))]
-    return 0 if all(made) else 1
+        outcomes = [provide_jar(java), _made(class_archive(java, spark_home()), lambda archive: _archive_classes(archive, work))]
+    return 0 if all(outcomes) else 1
 
 
 def provide_jar(java: Path) -> bool:

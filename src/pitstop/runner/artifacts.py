@@ -41,8 +41,8 @@ def load_entry(
         raise ArtifactError(f"File {artifact} could not be found.")
     if dependencies is not None:
         if not dependencies.is_dir():
-            gone = f"The packages that {artifact.name} needs are gone from {dependencies}"
-            raise ArtifactError(f"{gone}: update the job with the same artifact, and they are installed again.")
+            loss = f"The packages that {artifact.name} needs are gone from {dependencies}"
+            raise ArtifactError(f"{loss}: update the job with the same artifact, and they are installed again.")
         sys.path.insert(0, str(dependencies))
     if artifact.suffix == ".sql":
         return _program(artifact, entry)
@@ -185,8 +185,8 @@ def _pick(module: ModuleType, artifact: Path, function: str | None, named: str |
     jobs = {name: value for name, value in vars(module).items() if isinstance(value, JobDefinition)}
     if function is not None:
         if function not in jobs:
-            found = f"It has: {', '.join(sorted(jobs))}." if jobs else "It has no function marked with @ps.job."
-            raise ArtifactError(f"{artifact.name} has no job '{named}'. {found}")
+            contents = f"It has: {', '.join(sorted(jobs))}." if jobs else "It has no function marked with @ps.job."
+            raise ArtifactError(f"{artifact.name} has no job '{named}'. {contents}")
         return jobs[function]
     if not jobs:
         raise ArtifactError(f"{artifact.name} has no job: mark its function with @ps.job.")

@@ -34,9 +34,9 @@ class Deadlines:
         """Note that a later epoch is under way. Another run may do better: what this one waits for may be back by then."""
         self._at(f"epoch {number}", "epoch_timeout", config.epoch_timeout_ms, restartable=True)
 
-    def task(self, done: Hashable, config: JobConfig) -> None:
-        """Note that a batch is under way and has reached ``done``. Another value of it gives the batch its whole time again."""
-        self._at("the next task of the batch", "epoch_timeout", config.epoch_timeout_ms, restartable=True, done=done)
+    def task(self, progress: Hashable, config: JobConfig) -> None:
+        """Note that a batch is under way, and its ``progress``. Another value of that gives the batch its whole time again."""
+        self._at("the next task of the batch", "epoch_timeout", config.epoch_timeout_ms, restartable=True, progress=progress)
 
     def nothing(self) -> None:
         """Note that the run waits for data, or has come to its end."""
@@ -57,10 +57,10 @@ class Deadlines:
             what = f"{self._doing} did not end within {durations.words(self._limit_ms)}"
             return _hangs(what, self._option, self._restartable)
 
-    def _at(self, doing: str, option: str, limit_ms: int, restartable: bool = False, done: Hashable = None) -> None:
+    def _at(self, doing: str, option: str, limit_ms: int, restartable: bool = False, progress: Hashable = None) -> None:
         with self._lock:
-            if (doing, done) != (self._doing, self._done):
-                self._doing, self._done, self._since = doing, done, self._monotonic()
+            if (doing, progress) != (self._doing, self._done):
+                self._doing, self._done, self._since = doing, progress, self._monotonic()
             self._option, self._limit_ms, self._restartable = option, limit_ms, restartable
 
 
@@ -86,10 +86,10 @@ class Answers:
 
     def overdue(self) -> EngineError | None:
         """Return the error to fail with once an answer is too late; None before. Another run may do better."""
-        asked = self._asked
-        if asked is None or self._monotonic() - asked[0] <= asked[1] / 1000:
+        question = self._asked
+        if question is None or self._monotonic() - question[0] <= question[1] / 1000:
             return None
-        return _hangs(f"its query has not answered for {durations.words(asked[1])}", "epoch_timeout", restartable=True)
+        return _hangs(f"its query has not answered for {durations.words(question[1])}", "epoch_timeout", restartable=True)
 
 
 def took_too_long(what: str, option: str, limit_ms: int) -> EngineError:

@@ -69,8 +69,8 @@ class ExecutorLogs:
         new = self._new.setdefault(executor, NewLines(MOST_BYTES))
         outputs = sorted(executor.glob(OUTPUTS))
         ended = [path for path in outputs if path.name not in WRITTEN_NOW]
-        for found in new.look([path for path in outputs if path.name in WRITTEN_NOW], ended):
-            yield from (line for line in found.splitlines() if line.strip())
+        for output in new.look([path for path in outputs if path.name in WRITTEN_NOW], ended):
+            yield from (line for line in output.splitlines() if line.strip())
 
 
 def follow_executors(spark: SparkSession, data: DataFolder) -> None:

@@ -30,10 +30,10 @@ class FollowedRetention:
     def _look(self) -> None:
         """Read the file if it has changed. A file that cannot be read changes nothing: no run ends for its history."""
         try:
-            found = self._path.read_bytes()
-            if found != self._seen:
-                self._seen = found
-                self._known = Retention.from_json(found.decode())
+            content = self._path.read_bytes()
+            if content != self._seen:
+                self._seen = content
+                self._known = Retention.from_json(content.decode())
         except FileNotFoundError:
             pass
         except (OSError, ValueError) as error:

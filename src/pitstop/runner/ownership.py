@@ -48,13 +48,13 @@ class LinkOwnership:
                 raise self.lost
             self._inside = self._monotonic()
             try:
-                done = work()
+                result = work()
             except StoreError as error:
                 self.say_away(error)
                 self._pause(AWAY_SECONDS)
             else:
                 self.is_back()
-                return done
+                return result
             finally:
                 self._inside = None
 

@@ -81,11 +81,11 @@ def prepare(
     source: JobSource,
     options: dict[str, Any],
     sources: SourceSettings,
-    kept: KeptVersion | None = None,
+    remains: KeptVersion | None = None,
 ) -> Prepared:
     """Load and compile a version; ArtifactError, PipelineError or UsageError if it is faulty.
 
-    ``kept``: the remains of an earlier run of this version. What an older release accepted of it stays accepted. If there is a
+    ``remains``: the remains of an earlier run of this version. What an older release accepted of it stays accepted. If there is a
     copy of each table that it joins, it need not compile anew.
     """
     dependencies = Path(source.dependencies) if source.dependencies is not None else None
@@ -98,16 +98,16 @@ def prepare(
     spark.sparkContext.addPyFile(str(importable))
     pipeline = placed(definition.build(source.args), source.origin)
     config = JobConfig.from_options(options, base=definition.config)
-    runs_already = kept is not None
+    runs_already = remains is not None
     # Its plan has the columns that a run on its checkpoint joins with, whatever else the tables have by now.
-    read_tables = copies_of(spark, pipeline, kept.checkpoint) if kept is not None else {}
+    read_tables = copies_of(spark, pipeline, remains.checkpoint) if remains is not None else {}
     try:
         compiled = compile_job(spark, pipeline, config, sources, runs_already, read_tables=read_tables)
     except PipelineError as error:
-        if kept is None or kept.plan is None or not has_copies(pipeline, kept.checkpoint):
+        if remains is None or remains.plan is None or not has_copies(pipeline, remains.checkpoint):
             raise
         log("WARN", LOGGER, f"the version goes on with the tables that it has read last: {error.message}")
-        compiled = compile_job(spark, pipeline, config, sources, runs_already, Plan.from_dict(kept.plan))
+        compiled = compile_job(spark, pipeline, config, sources, runs_already, Plan.from_dict(remains.plan))
     return Prepared(source, options, definition.config, compiled)
 
 

@@ -42,9 +42,9 @@ def serve_queries(store_url: str, work: Path, answers: IO[str]) -> None:
     spark.sql("SELECT 1").toArrow()  # loads what every query needs
     writing, open_ones = threading.Lock(), dict[int, Asking]()
 
-    def say(told: dict[str, Any]) -> None:
+    def say(message: dict[str, Any]) -> None:
         with writing:
-            answers.write(json.dumps(told) + "\n")
+            answers.write(json.dumps(message) + "\n")
             answers.flush()
 
     def follow_java() -> None:
@@ -62,13 +62,13 @@ def serve_queries(store_url: str, work: Path, answers: IO[str]) -> None:
     selecting = Selecting(spark, SqlMapStore(open_database(store_url)), settings, work, begin_anew)
     say({"ready": True})
     for line in sys.stdin:
-        told = json.loads(line)
-        if "select" not in told:
-            asked = open_ones.get(told.get("cancel", told.get("taken")))
-            if asked is not None:
-                asked.end() if "cancel" in told else asked.taken()
+        message = json.loads(line)
+        if "select" not in message:
+            open_one = open_ones.get(message.get("cancel", message.get("taken")))
+            if open_one is not None:
+                open_one.end() if "cancel" in message else open_one.taken()
             continue
-        select = from_json(Select, told["select"])
+        select = from_json(Select, message["select"])
         asking = open_ones[select.id] = Asking()
         threading.Thread(target=_carry_out, args=(selecting, select, asking, say, open_ones), daemon=True).start()
     for asking in list(open_ones.values()):

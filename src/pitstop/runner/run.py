@@ -391,10 +391,10 @@ class Runner:
         problem, judged = _problem(error), dict.fromkeys(_JUDGED, False)
         details = "".join(traceback.format_exception(error)) if error.__traceback__ is not None else _stacks()
         if isinstance(error, PitstopError):
-            told = dict(problem.details)
-            details = str(told.pop("trace", details))
-            judged = {name: bool(told.pop(name, False)) for name in _JUDGED}
-            problem = dataclasses.replace(problem, details=told)
+            facts = dict(problem.details)
+            details = str(facts.pop("trace", details))
+            judged = {name: bool(facts.pop(name, False)) for name in _JUDGED}
+            problem = dataclasses.replace(problem, details=facts)
         self._log("ERROR", LOGGER, problem.message)
         self._end(1, Failed(problem, details, **judged, away=is_of_the_machine(error)))
 

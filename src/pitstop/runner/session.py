@@ -32,8 +32,8 @@ def session(work_dir: Path) -> SparkSession:
     remove_left_temporary(time.time())
     cluster, levels = ClusterSettings.from_environment(os.environ), levels_of_workers(work_dir)
     os.environ[VARIABLE] = str(levels)  # the JVM and its Python workers inherit it, those of other machines do not
-    told = {} if cluster.is_here else {f"spark.executorEnv.{VARIABLE}": str(levels)}
-    spark = build_session(cluster, work_dir, told)
+    settings = {} if cluster.is_here else {f"spark.executorEnv.{VARIABLE}": str(levels)}
+    spark = build_session(cluster, work_dir, settings)
     for folder in (scratch_of(spark), temporary_of(spark)):
         write_handle(folder / OWNER, own_handle())
     register(spark)

@@ -67,10 +67,10 @@ class SparkEngine:
         if ready is not None:
             return ready
         sources, lineage = self._settings.sources(job.id, job.display_name), job.version.lineage
-        kept = None
+        remains = None
         if lineage is not None:
-            kept = KeptVersion(job.version.plan, self._settings.data.job(job.id).checkpoint(lineage))
-        return prepare(self._spark(), job.version.source, job.version.options, sources, kept)
+            remains = KeptVersion(job.version.plan, self._settings.data.job(job.id).checkpoint(lineage))
+        return prepare(self._spark(), job.version.source, job.version.options, sources, remains)
 
     def _environment(self, job: Job, ownership: Ownership) -> Environment:
         return Environment(

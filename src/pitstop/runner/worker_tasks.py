@@ -95,8 +95,8 @@ def read_task(kind: str, request: Any) -> Task:
 def do_task(kind: str, folder: WorkerFolder) -> int:
     """Do what the request in the folder asks, and leave the answer there."""
     task = read_task(kind, json.loads(folder.request.read_text()))
-    found = answer(lambda task: WORK[kind](task, folder), task)
+    outcome = answer(lambda task: WORK[kind](task, folder), task)
     temporary = folder.result.with_suffix(".tmp")
-    temporary.write_text(json.dumps(found))
+    temporary.write_text(json.dumps(outcome))
     temporary.rename(folder.result)
-    return 1 if "error" in found else 0
+    return 1 if "error" in outcome else 0

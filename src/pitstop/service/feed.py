@@ -22,7 +22,7 @@ MOST_KEPT = 10_000
 
 
 class FeedKind(StrEnum):
-    """What an event is about; its key is in brackets."""
+    """The subject of an event; its key is in brackets."""
 
     JOB = "job"
     """A job without its progress (its id)."""
@@ -33,7 +33,7 @@ class FeedKind(StrEnum):
     MAP = "map"
     """A map and its journal (its name)."""
     OPERATION = "operation"
-    """What was asked of a job, until a minute after it was answered (its number)."""
+    """A request to a job, until a minute after its answer (its number)."""
     CLUSTER = "cluster"
     """State, members and leader of the cluster ("cluster")."""
 

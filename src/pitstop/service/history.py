@@ -13,7 +13,7 @@ Column = list[int | float | None]
 
 
 class Step(StrEnum):
-    """How far apart the moments of a history are."""
+    """The distance between the moments of a history."""
 
     SECOND = "second"
     """By default those of the last 15 minutes."""
@@ -29,12 +29,12 @@ class Step(StrEnum):
 @described
 @dataclass(frozen=True)
 class JobHistory:
-    """How a job did over time. Each column has a value for each of the times; null: there was none."""
+    """The figures of a job over time. Each column has a value for each of the times; null: there was none."""
 
     step: Step
     """A second or minute in which no epoch ended has no place in it."""
     times: list[Moment]
-    """Where each second or minute begins, oldest first."""
+    """The begin of each second or minute, oldest first."""
     job: dict[str, Column]
     """``run`` (its number: it grows with each restart), ``epoch``, ``input_rows``, ``bad_rows`` and ``late_rows`` since the job
     was submitted, ``rows_per_second`` since the time before, ``epoch_ms`` of the longest epoch, ``watermark_lag_ms``, and

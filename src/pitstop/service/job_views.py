@@ -37,13 +37,13 @@ class GraphNode:
     name: str
     """Unique in the pipeline."""
     kind: StageKind
-    """What it is."""
+    """The kind of the stage."""
     description: str
-    """What it does, in a few words; of a source its kind, of a sink `sink` and its kind."""
+    """Its task, in a few words; of a source its kind, of a sink `sink` and its kind."""
     location: str
-    """Where it is defined: file and line."""
+    """The place of its definition: file and line."""
     keeps_state: bool
-    """It keeps state from one epoch to the next: what an update has to carry over."""
+    """True if it keeps state from one epoch to the next, which an update has to carry over."""
     columns: list[GraphColumn]
     """Of the rows that it gives."""
 
@@ -69,11 +69,11 @@ class JobGraph:
     nodes: list[GraphNode]
     """Its stages, each behind those that it reads."""
     edges: list[GraphEdge]
-    """What they read of one another."""
+    """The rows that they read of one another."""
 
 
 class Origin(StrEnum):
-    """Where the value of an option comes from."""
+    """The origin of an option's value."""
 
     ASKED = "asked"
     """It was given when the job was submitted, updated or configured."""
@@ -93,9 +93,9 @@ class OptionInForce:
     value: Any
     """Its value in force; durations are whole milliseconds."""
     origin: Origin
-    """Where that comes from."""
+    """The origin of that value."""
     meaning: str
-    """What it means."""
+    """Its meaning."""
 
 
 @described
@@ -106,13 +106,13 @@ class JobVersion:
     number: int
     """1 as submitted; each update counts one more."""
     since: Moment
-    """When it became the job's."""
+    """The time at which it became the job's."""
     current: bool
-    """It is the job's now."""
+    """True if it is the job's now."""
     artifact: str
     """Name of the file with its code."""
     entry: str | None
-    """Which job in it; null if it holds one alone."""
+    """The job in that file; null if the file holds only one."""
     args: list[str]
     """Arguments of the job's function."""
     options: dict[str, Any]
@@ -125,11 +125,11 @@ class JobVerb:
     """Something that can be asked of a job."""
 
     verb: Verb
-    """What is asked for."""
+    """The name of the request."""
     refused: str | None
-    """What it would be refused with now, in the very words; null: it is allowed."""
+    """The sentence that would refuse it now, word for word; null: it is allowed."""
     nothing_to_do: bool
-    """It is allowed, and the job would stay as it is: what is asked for holds already."""
+    """True if it is allowed and the job would stay as it is: the result is there already."""
 
 
 def graph_of(job: Job, version: Version) -> JobGraph:

@@ -26,7 +26,7 @@ class ArtifactUse:
     version: int
     """Number of the version."""
     current: bool
-    """It is the job's now."""
+    """True if it is the job's now."""
 
 
 @described
@@ -41,9 +41,9 @@ class Artifact:
     bytes: int
     """Its size."""
     stored: Moment
-    """When it came."""
+    """The time at which it came."""
     path: str
-    """Where it is on the server."""
+    """Its path on the server."""
     used_by: list[ArtifactUse]
     """Jobs that are remembered, the newest first, with those of their kept versions that use it."""
 

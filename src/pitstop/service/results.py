@@ -32,13 +32,13 @@ class Backup:
     folder: str
     """The folder on the server's machine that holds it."""
     created: Moment
-    """When it was taken: all of it is as it was then."""
+    """The time at which it was taken: all of it is as it was then."""
     bytes: int
     """Size of its files."""
     jobs: int
-    """How many jobs it has that have not ended."""
+    """The number of its jobs that have not ended."""
     snapshots: int
-    """How many named snapshots it has."""
+    """The number of its named snapshots."""
 
 
 @described
@@ -57,7 +57,7 @@ class JobStatus:
     start_time: Moment | None
     """Of the present or last execution."""
     completion_time: Moment | None
-    """When it ended."""
+    """The time at which it ended."""
     user_cancelled: bool
     """FAILED because a user cancelled it."""
     suspension_cause: str | None
@@ -71,23 +71,23 @@ class JobStatus:
     options: dict[str, Any]
     """The options asked for at submission."""
     source: JobSource
-    """What it runs."""
+    """The code that it runs."""
     token: int
     """Number of the present run."""
     termination: str | None
-    """How the present run is being ended, MODE#operation."""
+    """The way in which the present run is being ended, MODE#operation."""
     attempts: int
     """Starts since the last committed epoch."""
     due: Moment | None
     """NOT_RUNNING: it is not started again before this time."""
     interruption: str | None
-    """Why the last run ended by itself, until the next one is up."""
+    """The reason for which the last run ended by itself, until the next one is up."""
     lineage: str | None
     """The checkpoint in use."""
     version: int
     """Counts the updates of the job."""
     update_failure: str | None
-    """Why the last update was rolled back, or the state could not be moved to disk."""
+    """The reason for which the last update was rolled back, or the state could not be moved to disk."""
     plan: dict[str, Any] | None
     """The compiled plan; null until compiled."""
     progress: Progress
@@ -181,7 +181,7 @@ class JobEvents:
     next: int
     """The ``after`` of the next page."""
     lost: int
-    """How many events between ``after`` and the first of these are kept no more."""
+    """The number of events between ``after`` and the first of these that are kept no more."""
     ended: bool
     """The job has ended with the last of them: no more come, unless it is resumed."""
 
@@ -212,7 +212,7 @@ def _status_form() -> TypeAdapter[JobStatus]:
 @described
 @dataclass(frozen=True)
 class KeptState:
-    """What an ended job keeps on disk."""
+    """The state that an ended job keeps on disk."""
 
     id: str
     """Of the job."""
@@ -221,7 +221,7 @@ class KeptState:
     user_cancelled: bool
     """A user cancelled it; else it failed."""
     until: Moment
-    """When it is removed."""
+    """The time at which it is removed."""
     bytes: int
     """Size of all its files."""
 
@@ -240,10 +240,10 @@ class LogPage:
 
 
 class LoggerScope(StrEnum):
-    """Where a level is set."""
+    """The place in which a level is set."""
 
     USUAL = "usual"
-    """Nowhere: it holds where nobody has said otherwise."""
+    """Nowhere: it is the default."""
     ALL = "all"
     """For servers and the runs of all jobs."""
     JOB = "job"
@@ -253,14 +253,14 @@ class LoggerScope(StrEnum):
 @described
 @dataclass(frozen=True)
 class LoggerLevel:
-    """How much a logger, and those below it, tell."""
+    """The level of a logger and of those below it."""
 
     logger: str
     """Its name; `root` is above all others."""
     level: LogLevel
     """Lines of this level and graver ones are written."""
     scope: LoggerScope
-    """Where that is set."""
+    """The place in which that is set."""
 
 
 @dataclass(frozen=True)
@@ -270,7 +270,7 @@ class CheckResult:
     plan: dict[str, Any]
     """The compiled plan."""
     report: Report | None
-    """What would become of each stage's state; None if there was nothing to compare with."""
+    """The fate that each stage's state would have; None if there was nothing to compare with."""
     text: str
     """The report as a person reads it, a line a stage."""
     warnings: list[str] = field(default_factory=list)
@@ -288,7 +288,7 @@ class UpdateResult:
     gap_seconds: float | None
     """From the last epoch of the old version to the first of the new one; None if the job stays suspended."""
     report: Report
-    """What became of each stage's state."""
+    """The fate of each stage's state."""
     text: str
     """The report as a person reads it, a line a stage."""
 
@@ -299,7 +299,7 @@ class Difference:
     """Something in which two snapshots differ."""
 
     what: str
-    """What differs."""
+    """The thing that differs."""
     a: Any
     """In the first; null: it is not there."""
     b: Any
@@ -313,28 +313,28 @@ class SnapshotDiff:
     differences: list[Difference]
     """All that differs but the names."""
     report: Report
-    """What would become of the first one's state under the second one's pipeline."""
+    """The fate that the first one's state would have under the second one's pipeline."""
 
 
 @described
 @dataclass(frozen=True)
 class OperationStatus:
-    """What was asked of a job, and what has come of it."""
+    """A request to a job, and its outcome."""
 
     id: int
     """Its number."""
     job_id: str
     """The job that it was asked of."""
     verb: Verb
-    """What was asked for."""
+    """The name of the request."""
     snapshot: str | None
     """The name of the snapshot that it makes; null: it makes none."""
     state: OperationState
     """pending until it is begun, running until it is answered; then done or failed."""
     submitted: Moment
-    """When it was asked for."""
+    """The time of the request."""
     answered: Moment | None
-    """When it was answered; null: not yet."""
+    """The time of the answer; null: there is none yet."""
     error: str | None
     """The sentence that says why it failed."""
     code: str | None
@@ -379,10 +379,10 @@ class MapFacts:
 @described
 @dataclass(frozen=True)
 class FoundEntries:
-    """What one search through a map has found. It looks at so many entries, and so long, at most."""
+    """The result of one search through a map. A search looks at a limited number of entries, for a limited time."""
 
     entries: list[Entry]
-    """Those that are wanted, by key."""
+    """The entries that match, by key."""
     looked_at: int
     """Entries that were looked at, those of other values included."""
     stopped_at: str | None
@@ -410,7 +410,7 @@ class MemberInfo:
     """A member of the cluster."""
 
     address: str
-    """Where it is reached."""
+    """The address at which others reach it."""
     uuid: str
     """Its identity."""
     name: str
@@ -418,15 +418,15 @@ class MemberInfo:
     version: str
     """Of Pitstop."""
     cores: int
-    """How many of them jobs use."""
+    """The number of its cores that jobs use."""
     state: MemberState
     """ACTIVE, or LEAVING once it was asked to leave."""
     joined: Moment
-    """When it joined."""
+    """The time at which it joined."""
     seen: Moment
     """Its last heart-beat."""
     jobs: list[str] = field(default_factory=list)
-    """What runs on it: the names, or ids, of the jobs that are planned for it."""
+    """The names, or ids, of the jobs that are planned for it."""
 
     @classmethod
     def of(cls, member: Member, running: Iterable[Job], alone: bool = False) -> MemberInfo:

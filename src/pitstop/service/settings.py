@@ -11,16 +11,16 @@ from pitstop.model.retention import KEPT, USUAL, Retention
 @described
 @dataclass(frozen=True)
 class KeepSetting:
-    """How much is kept of something that grows, or for how long."""
+    """A bound of something that grows, in number or in time."""
 
     name: str
     """As `pitstop serve --keep` takes it."""
     value: str
-    """What is in force: a number, or a duration such as `7 days`."""
+    """The value in force: a number, or a duration such as `7 days`."""
     usual: str
-    """What it is where nobody has said otherwise."""
+    """The default."""
     meaning: str
-    """What is kept."""
+    """The things that are kept."""
 
 
 @described
@@ -29,7 +29,7 @@ class ServerSettings:
     """Settings of the server that has answered."""
 
     keep: list[KeepSetting]
-    """How much is kept of what grows, and for how long."""
+    """The bounds of all that grows, in number and in time."""
 
     @classmethod
     def of(cls, retention: Retention) -> ServerSettings:

@@ -25,7 +25,12 @@ class _Bound:
 
 
 def join(
-    left: Relation, right: Relation, node: exp.Join, query: Query, name: Callable[[str], str], where: exp.Expr | None = None
+    left_rows: Relation,
+    right_rows: Relation,
+    node: exp.Join,
+    query: Query,
+    name: Callable[[str], str],
+    where: exp.Expr | None = None,
 ) -> Relation:
     """Return the joined rows; ``name`` gives the stage of a join of streams its name, from what it computes.
 
@@ -34,30 +39,30 @@ def join(
     UsageError, with its place, for a join that is not inner or left, has no equal columns, or whose state has no bound.
     """
     how = _how(node, query)
-    if right.streaming and not left.streaming:
+    if right_rows.streaming and not left_rows.streaming:
         raise wrong(node.this, query, "A stream is joined with a table, and not a table with a stream")
-    if right.streaming and left.streaming:
-        left, right = _in_time(left, node, where, query), _in_time(right, node, where, query)
-    equal, rest = _equal_parts(node, left, right, query)
+    if right_rows.streaming and left_rows.streaming:
+        left_rows, right_rows = _in_time(left_rows, node, where, query), _in_time(right_rows, node, where, query)
+    equal, rest = _equal_parts(node, left_rows, right_rows, query)
     if not equal:
         raise wrong(node.this, query, "A join needs equal columns: ON left.column = right.column")
     # In an order, and under names, that do not hang on how the condition is written: saved state is known by them.
-    equal.sort(key=lambda pair: spark_text(pair[0], left, query))
-    keyed_left, keys = _with_keys(left, equal, query)
-    keyed_right, columns = _renamed(right, keyed_left, equal, keys, query)
+    equal.sort(key=lambda pair: spark_text(pair[0], left_rows, query))
+    keyed_left, keys = _with_keys(left_rows, equal, query)
+    keyed_right, columns = _renamed(right_rows, keyed_left, equal, keys, query)
     if node.args.get("using"):
         same = {each.name for each in node.args["using"]}
         columns = tuple(replace(each, aside=each.name in same) for each in columns)
     both = replace(keyed_left, columns=(*keyed_left.columns, *columns))
-    if not right.streaming or not left.streaming:
+    if not right_rows.streaming or not left_rows.streaming:
         stage = keyed_left.stage.hash_join(keyed_right.stage, on=tuple(keys), how=how)
     else:
-        if right.window is not None:
+        if right_rows.window is not None:
             raise UsageError(
                 place_of(node.this, query).prefix + "Group the windows in a query of their own, and join what it gives"
             )
         also = list(_ands(where.this)) if where is not None and how == "inner" else []
-        rest, within, lopsided = _within(rest, also, left, right, query)
+        rest, within, lopsided = _within(rest, also, left_rows, right_rows, query)
         if within is None:
             example = "ON ... AND a.time BETWEEN b.time - INTERVAL '1' MINUTE AND b.time + ..."
             raise wrong(node.this, query, f"A join of two streams needs a bound: {example}")
@@ -65,7 +70,7 @@ def join(
             raise UsageError(
                 place_of(node.this, query).prefix + "A left join of two streams needs the same bound before and after"
             )
-        title = name("join-" + "-".join(each.origin or "rows" for each in (left, right)))
+        title = name("join-" + "-".join(each.origin or "rows" for each in (left_rows, right_rows)))
         stage = keyed_left.stage.join(title, keyed_right.stage, on=tuple(keys), within=within / 1000, how=how)
     rows = replace(both, stage=stage)
     for condition in rest:
@@ -83,7 +88,7 @@ def _how(node: exp.Join, query: Query) -> str:
 
 
 def _equal_parts(
-    node: exp.Join, left: Relation, right: Relation, query: Query
+    node: exp.Join, left_rows: Relation, right_rows: Relation, query: Query
 ) -> tuple[list[tuple[exp.Expr, exp.Expr]], list[exp.Expr]]:
     """Return (pairs of equal expressions of both sides, other conditions)."""
     using = [exp.column(each.name) for each in node.args.get("using") or ()]
@@ -92,9 +97,9 @@ def _equal_parts(
     equal, rest = [], []
     for part in _ands(node.args.get("on")):
         pair = (part.this, part.expression) if isinstance(part, exp.EQ) else None
-        if pair is not None and _is_of(pair[0], left, query) and _is_of(pair[1], right, query):
+        if pair is not None and _is_of(pair[0], left_rows, query) and _is_of(pair[1], right_rows, query):
             equal.append(pair)
-        elif pair is not None and _is_of(pair[1], left, query) and _is_of(pair[0], right, query):
+        elif pair is not None and _is_of(pair[1], left_rows, query) and _is_of(pair[0], right_rows, query):
             equal.append((pair[1], pair[0]))
         else:
             rest.append(part)
@@ -127,37 +132,37 @@ def _has(relation: Relation, column: exp.Column, query: Query) -> bool:
     return True
 
 
-def _with_keys(left: Relation, equal: list[tuple[exp.Expr, exp.Expr]], query: Query) -> tuple[Relation, list[str]]:
+def _with_keys(left_rows: Relation, equal: list[tuple[exp.Expr, exp.Expr]], query: Query) -> tuple[Relation, list[str]]:
     """Return the left side with a column for each of its expressions, and the names of these columns."""
-    stage, keys = left.stage, []
-    names = {each.column for each in left.columns}
+    stage, keys = left_rows.stage, []
+    names = {each.column for each in left_rows.columns}
     for own, _ in equal:
         if isinstance(own, exp.Column):
-            keys.append(left.find(own, query).column)
+            keys.append(left_rows.find(own, query).column)
             continue
-        text = spark_text(own, left, query)
+        text = spark_text(own, left_rows, query)
         key = _free(slug(text, tuple(names)), names)
         stage = stage.with_columns(**{key: text})
         names.add(key)
         keys.append(key)
-    return replace(left, stage=stage), keys
+    return replace(left_rows, stage=stage), keys
 
 
 def _renamed(
-    right: Relation, left: Relation, equal: list[tuple[exp.Expr, exp.Expr]], keys: list[str], query: Query
+    right_rows: Relation, left_rows: Relation, equal: list[tuple[exp.Expr, exp.Expr]], keys: list[str], query: Query
 ) -> tuple[Relation, tuple[Named, ...]]:
     """Return the right side with the keys under the left's names, and its own columns under names that the left has not."""
-    names = {each.column for each in left.columns} | set(keys)
-    parts = [f"{spark_text(other, right, query)} AS {quoted(key)}" for (_, other), key in zip(equal, keys, strict=True)]
+    names = {each.column for each in left_rows.columns} | set(keys)
+    parts = [f"{spark_text(other, right_rows, query)} AS {quoted(key)}" for (_, other), key in zip(equal, keys, strict=True)]
     columns = []
-    for each in right.columns:
+    for each in right_rows.columns:
         name = each.column
         if name.lower() in (other.lower() for other in names):
-            name = _free(f"{right.origin or 'right'}_{each.column}", names)
+            name = _free(f"{right_rows.origin or 'right'}_{each.column}", names)
         names.add(name)
         parts.append(f"{quoted(each.column)} AS {quoted(name)}")
         columns.append(replace(each, column=name))
-    return replace(right, stage=right.stage.select(*parts)), tuple(columns)
+    return replace(right_rows, stage=right_rows.stage.select(*parts)), tuple(columns)
 
 
 def _free(name: str, names: set[str]) -> str:
@@ -183,7 +188,7 @@ def _in_time(relation: Relation, node: exp.Join, where: exp.Expr | None, query: 
 
 
 def _within(
-    conditions: list[exp.Expr], also: list[exp.Expr], left: Relation, right: Relation, query: Query
+    conditions: list[exp.Expr], also: list[exp.Expr], left_rows: Relation, right_rows: Relation, query: Query
 ) -> tuple[list[exp.Expr], int | None, bool]:
     """Return (other conditions, the most that times may be apart in milliseconds, True if a filter has to check the exact bound).
 
@@ -194,7 +199,7 @@ def _within(
     limits: list[exp.Expr] = []
     for condition in (*conditions, *also):
         is_own = any(condition is each for each in conditions)
-        bounds = _bounds(condition, left, right, query)
+        bounds = _bounds(condition, left_rows, right_rows, query)
         if bounds is None:
             rest += [condition] if is_own else []
             continue
@@ -215,12 +220,12 @@ def _within(
     return rest + (limits if lopsided else []), max(abs(lower), abs(upper)), lopsided
 
 
-def _bounds(condition: exp.Expr, left: Relation, right: Relation, query: Query) -> list[_Bound] | None:
+def _bounds(condition: exp.Expr, left_rows: Relation, right_rows: Relation, query: Query) -> list[_Bound] | None:
     """Return the bounds that a condition on the times of both sides sets; None if it is no such condition."""
     if isinstance(condition, exp.Between) and not condition.args.get("symmetric"):
         low = exp.GTE(this=condition.this, expression=condition.args["low"])
         high = exp.LTE(this=condition.this, expression=condition.args["high"])
-        parts = [_bounds(each, left, right, query) for each in (low, high)]
+        parts = [_bounds(each, left_rows, right_rows, query) for each in (low, high)]
         return None if None in parts else [bound for part in parts if part is not None for bound in part]
     if not isinstance(condition, (exp.GTE, exp.LTE, exp.GT, exp.LT)):
         return None
@@ -229,9 +234,9 @@ def _bounds(condition: exp.Expr, left: Relation, right: Relation, query: Query) 
         return None
     (one, more), (other, plus) = first, second
     at_least, strict = isinstance(condition, (exp.GTE, exp.GT)), isinstance(condition, (exp.GT, exp.LT))
-    if _is_time(one, left, query) and _is_time(other, right, query):
+    if _is_time(one, left_rows, query) and _is_time(other, right_rows, query):
         return [_Bound(at_least, plus - more, strict)]
-    if _is_time(one, right, query) and _is_time(other, left, query):
+    if _is_time(one, right_rows, query) and _is_time(other, left_rows, query):
         return [_Bound(not at_least, more - plus, strict)]
     return None
 

@@ -34,8 +34,8 @@ class MemoryFiles:
         return sorted(path.relative_to(folder) for path in self._below(folder))
 
     def facts(self, path: Path) -> FileFacts | None:
-        found = self._folders.get(str(path.parent), {}).get(path.name)
-        return FileFacts(len(found[0]), found[1]) if found is not None else None
+        content = self._folders.get(str(path.parent), {}).get(path.name)
+        return FileFacts(len(content[0]), content[1]) if content is not None else None
 
     def copy(self, source: Path, target: Path) -> None:
         self._put(target, self._content(source))
@@ -54,24 +54,24 @@ class MemoryFiles:
         self.remove(folder)
 
     def _content(self, path: Path) -> Content:
-        found = self._folders.get(str(path.parent), {}).get(path.name)
-        if found is None:
+        content = self._folders.get(str(path.parent), {}).get(path.name)
+        if content is None:
             raise FileNotFoundError(path)
-        return found
+        return content
 
     def _put(self, path: Path, content: Content) -> None:
         self._folder(path.parent)[path.name] = content
 
     def _folder(self, path: Path) -> dict[str, Content | None]:
-        known = self._folders.get(str(path))
-        if known is None:
-            known = self._folders[str(path)] = {}
+        names = self._folders.get(str(path))
+        if names is None:
+            names = self._folders[str(path)] = {}
             if path.parent != path:
                 self._folder(path.parent)[path.name] = None
-        return known
+        return names
 
     def _below(self, folder: Path) -> list[Path]:
-        found = []
+        files = []
         for name, content in self._folders.get(str(folder), {}).items():
-            found += self._below(folder / name) if content is None else [folder / name]
-        return found
+            files += self._below(folder / name) if content is None else [folder / name]
+        return files

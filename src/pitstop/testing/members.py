@@ -27,25 +27,25 @@ class MemoryMembers:
         now = self._clock.now()
         with self._lock:
             others = [other for other in self._living() if other.id != member.id]
-            taken = next((other for other in others if other.name == member.name), None)
-            if taken is not None:
-                raise ConflictError(f"There is a member '{member.name}' already, at {taken.address}: choose another name.")
+            namesake = next((other for other in others if other.name == member.name), None)
+            if namesake is not None:
+                raise ConflictError(f"There is a member '{member.name}' already, at {namesake.address}: choose another name.")
             self._members = {other.id: other for other in others} | {member.id: dataclasses.replace(member, joined=now, seen=now)}
 
     def beat(self, member_id: str) -> MemberState | None:
         with self._lock:
-            found = next((member for member in self._living() if member.id == member_id), None)
-            if found is None:
+            member = next((member for member in self._living() if member.id == member_id), None)
+            if member is None:
                 return None
-            self._members[member_id] = dataclasses.replace(found, seen=self._clock.now())
-            return found.state
+            self._members[member_id] = dataclasses.replace(member, seen=self._clock.now())
+            return member.state
 
     def ask_to_leave(self, name: str) -> None:
         with self._lock:
-            found = [member for member in self._members.values() if member.name == name]
-            if not found:
+            members = [member for member in self._members.values() if member.name == name]
+            if not members:
                 raise NotFoundError(f"There is no member '{name}'.")
-            self._members[found[0].id] = dataclasses.replace(found[0], state=MemberState.LEAVING)
+            self._members[members[0].id] = dataclasses.replace(members[0], state=MemberState.LEAVING)
 
     def leave(self, member_id: str) -> None:
         with self._lock:

@@ -94,15 +94,15 @@ class MemoryRegistry:
             return self._jobs.get(job_id)
 
     def find_jobs(self, name_or_id: str) -> list[Job]:
-        found = [job for job in self.jobs() if name_or_id in (job.id, job.name)]
-        return sorted(found, key=lambda job: (job.id != name_or_id, not job.active))
+        jobs = [job for job in self.jobs() if name_or_id in (job.id, job.name)]
+        return sorted(jobs, key=lambda job: (job.id != name_or_id, not job.active))
 
     def overview(self, include_ended: bool = True, named: str | None = None) -> list[tuple[Job, Progress]]:
-        found = self.jobs(include_ended) if named is None else self.find_jobs(named)
-        return [(job, self.progress(job.id)) for job in found]
+        jobs = self.jobs(include_ended) if named is None else self.find_jobs(named)
+        return [(job, self.progress(job.id)) for job in jobs]
 
     def overview_of(self, names: Collection[str]) -> dict[str, tuple[Job, Progress]]:
-        return {name: found[0] for name in names if (found := self.overview(named=name))}
+        return {name: entries[0] for name in names if (entries := self.overview(named=name))}
 
     def states(self, job_ids: Collection[str]) -> dict[str, JobState]:
         return {job.id: job.state for job in self.jobs() if job.id in job_ids}
@@ -113,8 +113,8 @@ class MemoryRegistry:
 
     def jobs(self, include_ended: bool = True) -> list[Job]:
         with self._lock:
-            found = [job for job in self._jobs.values() if include_ended or job.active]
-        return sorted(found, key=lambda job: job.submission_time, reverse=True)
+            jobs = [job for job in self._jobs.values() if include_ended or job.active]
+        return sorted(jobs, key=lambda job: job.submission_time, reverse=True)
 
     def check_writable(self) -> None:
         """Do nothing: a dict always takes writes."""
@@ -132,8 +132,8 @@ class MemoryRegistry:
         with self.transaction():
             before = self._events.get(job_id, ())
             number = before[-1].sequence + 1 if before else 1
-            kept = (*before, dataclasses.replace(event, sequence=number))[-self._retention.events :]
-            self._put(self._events, job_id, kept)
+            stored = (*before, dataclasses.replace(event, sequence=number))[-self._retention.events :]
+            self._put(self._events, job_id, stored)
 
     def events(self, job_id: str, after: int, limit: int) -> list[JobEvent]:
         with self._lock:
@@ -141,28 +141,30 @@ class MemoryRegistry:
 
     def newest_events(self, job_ids: Collection[str]) -> dict[str, int]:
         with self._lock:
-            known = [job_id for job_id in job_ids if job_id in self._jobs]
-            return {job_id: self._events[job_id][-1].sequence if job_id in self._events else 0 for job_id in known}
+            known_ids = [job_id for job_id in job_ids if job_id in self._jobs]
+            return {job_id: self._events[job_id][-1].sequence if job_id in self._events else 0 for job_id in known_ids}
 
     def delete_ended(self, keep: int, older_than: float) -> list[str]:
         with self.transaction():
             ended = [job for job in self.jobs() if job.state.terminal]
             ended.sort(key=lambda job: job.completion_time or 0.0, reverse=True)
-            gone = [job.id for number, job in enumerate(ended) if number >= keep or (job.completion_time or 0.0) < older_than]
-            for job_id in gone:
+            removed_ids = [
+                job.id for number, job in enumerate(ended) if number >= keep or (job.completion_time or 0.0) < older_than
+            ]
+            for job_id in removed_ids:
                 self._drop(self._jobs, job_id)
                 self._drop(self._progress, job_id)
                 self._drop(self._samples, job_id)
                 self._drop(self._versions, job_id)
                 self._drop(self._events, job_id)
             for table in (self._operations, self._open):
-                for number in [number for number, operation in table.items() if operation.job_id in gone]:
+                for number in [number for number, operation in table.items() if operation.job_id in removed_ids]:
                     self._drop(table, number)
-            for run in [run for run in self._commands if run[0] in gone]:
+            for run in [run for run in self._commands if run[0] in removed_ids]:
                 self._drop(self._commands, run)
-            for run in [run for run in self._leases if run[0] in gone]:
+            for run in [run for run in self._leases if run[0] in removed_ids]:
                 self._drop(self._leases, run)
-            return gone
+            return removed_ids
 
     def prune(self, answered_before: float) -> None:
         with self.transaction():
@@ -179,7 +181,7 @@ class MemoryRegistry:
                 self._put(self._events, job_id, events[-self._retention.events :])
             for job_id, versions in list(self._versions.items()):
                 oldest = max(versions, default=0) - self._retention.versions
-                self._put(self._versions, job_id, {at: kept for at, kept in versions.items() if at > oldest})
+                self._put(self._versions, job_id, {at: record for at, record in versions.items() if at > oldest})
             for job_id, samples in list(self._samples.items()):
                 self._put(self._samples, job_id, self._new_enough(samples, self.clock.now()))
 
@@ -189,17 +191,17 @@ class MemoryRegistry:
 
     def put_version(self, job_id: str, version: Version, now: float) -> None:
         with self.transaction():
-            found = dict(self._versions.get(job_id, {}))
-            there = found.get(version.number)
+            versions = dict(self._versions.get(job_id, {}))
+            there = versions.get(version.number)
             since = there.since if there is not None and there.version.source == version.source else now
-            found[version.number] = KeptVersion(version, since)
+            versions[version.number] = KeptVersion(version, since)
             oldest = version.number - self._retention.versions
-            self._put(self._versions, job_id, {at: kept for at, kept in found.items() if at > oldest})
+            self._put(self._versions, job_id, {at: record for at, record in versions.items() if at > oldest})
 
     def versions(self, job_id: str) -> list[KeptVersion]:
         with self._lock:
-            found = self._versions.get(job_id, {})
-            return [found[number] for number in sorted(found, reverse=True)]
+            versions = self._versions.get(job_id, {})
+            return [versions[number] for number in sorted(versions, reverse=True)]
 
     def version_artifacts(self) -> list[tuple[str, int, str]]:
         with self._lock:
@@ -210,18 +212,18 @@ class MemoryRegistry:
 
     def samples(self, job_id: str, step: int, after: float) -> list[Sample]:
         with self._lock:
-            found = self._samples.get(job_id, {})
-            return [found[key] for key in sorted(found) if key[0] == step and key[1] > after]
+            samples = self._samples.get(job_id, {})
+            return [samples[key] for key in sorted(samples) if key[0] == step and key[1] > after]
 
     def take_sample(self, job_id: str, token: int, progress: Progress) -> None:
         """Record what a progress says of the present second and minute, and forget what is too old."""
         with self.transaction():
-            now, found = self.clock.now(), dict(self._samples.get(job_id, {}))
+            now, samples = self.clock.now(), dict(self._samples.get(job_id, {}))
             for step in STEPS:
                 sample = Sample.of(progress, token, now, step)
-                before = found.get((step, sample.at))
-                found[step, sample.at] = sample if before is None else sample.after(before)
-            self._put(self._samples, job_id, self._new_enough(found, now))
+                before = samples.get((step, sample.at))
+                samples[step, sample.at] = sample if before is None else sample.after(before)
+            self._put(self._samples, job_id, self._new_enough(samples, now))
 
     def set_progress(self, job_id: str, progress: Progress) -> None:
         with self.transaction():
@@ -254,16 +256,16 @@ class MemoryRegistry:
 
     def start_operation(self, operation_id: int) -> None:
         with self.transaction():
-            found = self._open.get(operation_id)
-            if found is not None and found.state is OperationState.PENDING:
-                self._put_operation(dataclasses.replace(found, state=OperationState.RUNNING))
+            operation = self._open.get(operation_id)
+            if operation is not None and operation.state is OperationState.PENDING:
+                self._put_operation(dataclasses.replace(operation, state=OperationState.RUNNING))
 
     def finish_operation(self, operation_id: int, error: Problem | None = None, result: Result | None = None) -> None:
         with self.transaction():
-            found = self._open.get(operation_id)
-            if found is not None:
+            operation = self._open.get(operation_id)
+            if operation is not None:
                 now, state = self.clock.now(), OperationState.DONE if error is None else OperationState.FAILED
-                self._put_operation(dataclasses.replace(found, state=state, error=error, result=result, finished=now))
+                self._put_operation(dataclasses.replace(operation, state=state, error=error, result=result, finished=now))
 
     def add_command(self, job_id: str, token: int, order: Order) -> Command:
         with self.transaction():
@@ -358,8 +360,8 @@ class MemoryRegistry:
             return [table[key] for key in sorted(table)]
 
     def _new_enough(self, samples: dict[tuple[int, int], Sample], now: float) -> dict[tuple[int, int], Sample]:
-        kept = self._retention.history
-        return {(step, at): sample for (step, at), sample in samples.items() if at > now - kept[step]}
+        history = self._retention.history
+        return {(step, at): sample for (step, at), sample in samples.items() if at > now - history[step]}
 
     def _next_id(self) -> int:
         self._last_id += 1

@@ -34,11 +34,11 @@ class Script:
     @classmethod
     def read(cls, artifact: str | Path) -> Script:
         """Read the directives of an artifact. UsageError if a stage has no type."""
-        found = _DIRECTIVE.findall(Path(artifact).read_text())
-        stages = [words.split() for directive, words in found if directive == "stage"]
+        directives = _DIRECTIVE.findall(Path(artifact).read_text())
+        stages = [words.split() for directive, words in directives if directive == "stage"]
         if any(len(words) != 2 for words in stages):
             raise UsageError(f"{artifact}: write '# stage: name type'.")
-        does = dict(found)
+        does = dict(directives)
         return cls(_plan(stages, does.get("source", "source"), does.get("sink"), does.get("into")), does)
 
 

@@ -133,12 +133,12 @@ class _Cluster:
         return name
 
     def remove_member(self, name: str) -> None:
-        left = [member for member in self._members if member.name != name]
-        if len(left) == len(self._members):
+        remaining = [member for member in self._members if member.name != name]
+        if len(remaining) == len(self._members):
             raise NotFoundError(f"There is no member '{name}'.")
-        if not left:
+        if not remaining:
             raise ConflictError(f"'{name}' is the last member: jobs would have nothing to run on.")
-        self._members = left
+        self._members = remaining
 
     def shut_down(self) -> None:
         self._state = "PASSIVE"

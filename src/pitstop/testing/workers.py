@@ -28,8 +28,8 @@ class ScriptedWorkers:
     def query_state(self, task: QueryState) -> StateRows:
         """Answer the one query that is known."""
         if task.sql != "SELECT * FROM state":
-            known = "only SELECT * FROM state is known here"
-            raise UsageError(f"The query on stage '{task.stage}' failed: {known}, not {task.sql!r}.")
+            hint = "only SELECT * FROM state is known here"
+            raise UsageError(f"The query on stage '{task.stage}' failed: {hint}, not {task.sql!r}.")
         lines = _rows(task.snapshot, task.stage).decode().splitlines()
         return StateRows([("line", "string")], [[line] for line in lines[: task.limit]], len(lines) > task.limit)
 
@@ -64,8 +64,8 @@ def _rows(snapshot: str, stage: str) -> bytes:
 def _manifest_with(snapshot: str, stage: str) -> SnapshotManifest:
     """Return the manifest of a snapshot. NotFoundError if it has no such stage."""
     manifest = manifests.read(snapshot)
-    known = Plan.from_dict(manifest.plan).stateful
-    if stage not in known:
-        stages = ", ".join(known) or "none"
+    layouts = Plan.from_dict(manifest.plan).stateful
+    if stage not in layouts:
+        stages = ", ".join(layouts) or "none"
         raise NotFoundError(f"Snapshot '{manifest.name}' has no stage '{stage}' with state. It has: {stages}.")
     return manifest

@@ -55,14 +55,14 @@ def array_of(kind: str) -> str:
     return ("text" if kind == UNKNOWN else kind) + "[]"
 
 
-def alike(left: Written, right: Written) -> tuple[Written, Written]:
+def alike(left_term: Written, right_term: Written) -> tuple[Written, Written]:
     """Make the types of two compared expressions alike: a quoted oid becomes a number if the other side is one."""
-    for one, other in ((left, right), (right, left)):
+    for one, other in ((left_term, right_term), (right_term, left_term)):
         if other.type in INTEGERS and one.type == UNKNOWN and one.sql.startswith("'"):
             into = f"bool_in({one.sql})" if other.type == "boolean" else f"CAST({one.sql} AS INTEGER)"
             converted = Written(into, other.type)
-            return (converted, right) if one is left else (left, converted)
-    return left, right
+            return (converted, right_term) if one is left_term else (left_term, converted)
+    return left_term, right_term
 
 
 def cast(value: Written, kind: str) -> Written:

@@ -74,9 +74,10 @@ class Expressions:
         if kind in _COMPARED:
             return self._comparison(node, scope)
         if kind in _COMPUTED:
-            left, right = self.write(node.this, scope), self.write(node.expression, scope)
-            result = "numeric" if "numeric" in (left.type, right.type) else left.type if left.type in INTEGERS else right.type
-            return Written(f"({left.sql} {_COMPUTED[kind]} {right.sql})", result if result != UNKNOWN else "integer")
+            first, second = self.write(node.this, scope), self.write(node.expression, scope)
+            types = (first.type, second.type)
+            result = "numeric" if "numeric" in types else first.type if first.type in INTEGERS else second.type
+            return Written(f"({first.sql} {_COMPUTED[kind]} {second.sql})", result if result != UNKNOWN else "integer")
         if kind in _CALLED:
             values = [node.args.get(each) for each in node.arg_types]
             flat = [each for value in values for each in (value if isinstance(value, list) else [value])]
@@ -147,8 +148,8 @@ class Expressions:
             if sign != "=":
                 raise refused(other)
             return Written(self._within(node.this, other.this, scope), "boolean")
-        left, right = alike(self.write(node.this, scope), self.write(other, scope))
-        return Written(f"({left.sql} {sign} {right.sql})", "boolean")
+        left_term, right_term = alike(self.write(node.this, scope), self.write(other, scope))
+        return Written(f"({left_term.sql} {sign} {right_term.sql})", "boolean")
 
     def _within(self, value: exp.Expr, many: exp.Expr, scope: Scope) -> str:
         """Write the test that a value is in an array, or among the rows of a query."""
@@ -204,8 +205,8 @@ class Expressions:
             matches = self._regexp(node.this, node.expression, sign.endswith("*"), scope)
             return Written(f"(NOT {matches.sql})", "boolean") if sign.startswith("!") else matches
         if sign in ("=", "<>", "<", ">", "<=", ">="):
-            left, right = alike(self.write(node.this, scope), self.write(node.expression, scope))
-            return Written(f"({left.sql} {sign} {right.sql})", "boolean")
+            left_term, right_term = alike(self.write(node.this, scope), self.write(node.expression, scope))
+            return Written(f"({left_term.sql} {sign} {right_term.sql})", "boolean")
         raise refused(node)
 
     def _like(self, node: exp.Expr, scope: Scope, escape: str = "'\\'") -> Written:
@@ -257,8 +258,8 @@ class Expressions:
         return Written(f"coalesce({', '.join(each.sql for each in values)})" if len(values) > 1 else values[0].sql, kind)
 
     def _nullif(self, node: exp.Nullif, scope: Scope) -> Written:
-        left, right = alike(self.write(node.this, scope), self.write(node.expression, scope))
-        return Written(f"nullif({left.sql}, {right.sql})", left.type)
+        left_term, right_term = alike(self.write(node.this, scope), self.write(node.expression, scope))
+        return Written(f"nullif({left_term.sql}, {right_term.sql})", left_term.type)
 
     def _substring(self, node: exp.Substring, scope: Scope) -> Written:
         parts = [self.text(node.this, scope)]
