@@ -1,6 +1,9 @@
 """Secrets that a job of a real server names: it works by them, and nothing that the server keeps or answers tells them."""
 
 import json
+import os
+import subprocess
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -89,6 +92,13 @@ def test_a_job_works_by_secrets_which_nothing_tells_and_goes_on_with_a_changed_o
     try:
         broker.make("copies")
         client = stack.start_server(options=("--secrets", str(secrets)))
+        command = [sys.executable, "-m", "pitstop.cli.main", "check", str(one), feed[0], broker.servers]
+        checked = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ | {"PITSTOP_URL": stack.url})
+        assert PLANTED not in checked.stdout + checked.stderr
+        topic = f"{broker.servers}: topic 'copies' has 2 partitions"
+        lines = [line for line in checked.stdout.splitlines() if topic in line]
+        assert [line.partition(" (one.py:")[0] for line in lines] == ["Sink 'copies'", "Source 'back'"], checked.stdout
+        assert lines[1].endswith(f"reads from {topic}, no messages.")
         job = client.submit(one, args=(feed[0], broker.servers), name="one")
         assert wait_until(lambda: client.map("copies").size() == 40, 200), client.map("copies").size()
         job.export_snapshot("kept")

@@ -6,14 +6,14 @@ import json
 import pytest
 
 import pitstop as ps
-from pitstop.errors import PipelineError
+from pitstop.errors import PipelineError, UsageError
 from pitstop.kit import named_secrets
 from pitstop.maps.ports import Fence
 from pitstop.model.config import ProcessingGuarantee
 from pitstop.pipeline.nodes import Node
-from pitstop.pipeline.specs import SourceSpec
+from pitstop.pipeline.specs import SinkSpec, SourceSpec
 from pitstop.spark.base.environment import Environment
-from pitstop.spark.sinks import EpochContext
+from pitstop.spark.sinks import EpochContext, write_sink
 from pitstop.spark.sinks.kafka import write_kafka
 from pitstop.spark.sources import open_batch
 from tests.brokers.broker import Broker
@@ -132,3 +132,12 @@ def test_a_missing_secret_is_told_with_its_stage_before_anything_runs(signed_in,
         harness.run(numbers_of(signed_in, Collected(), topic="closed", security=by_user("PLAIN")), until=1)
     assert str(error.value).startswith("Source 'numbers' (test_kafka.py:")
     assert f"secret 'KAFKA_PASSWORD' is missing: the folder {secrets} has no file KAFKA_PASSWORD" in str(error.value)
+
+
+def test_a_secret_that_is_missing_in_an_epoch_is_told_with_its_sink_and_ends_the_run(spark, tmp_path, secrets):
+    (secrets / "KAFKA_PASSWORD").unlink()
+    node = Node(SinkSpec(ps.sinks.kafka("h:1", "t", security=by_user("PLAIN"))), "topic", (), "job.py:7")
+    run = Environment("job-1", "job", "l", ProcessingGuarantee.EXACTLY_ONCE, tmp_path, lambda *_: None)
+    with pytest.raises(UsageError, match=r"^Sink 'topic' \(job.py:7\): secret 'KAFKA_PASSWORD' is missing: ") as error:
+        write_sink(node, spark.createDataFrame([(1,)], "n bigint"), 0, run)
+    assert not error.value.details.get("restartable")

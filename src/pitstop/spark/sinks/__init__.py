@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from pyspark.sql import DataFrame
 
-from pitstop.errors import PipelineError
+from pitstop.errors import PipelineError, UsageError
 from pitstop.kit.named_secrets import errors_without_secrets
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.sinks import Sink
@@ -143,7 +143,13 @@ def write_sink(node: Node, rows: DataFrame, epoch: int, environment: Environment
             context = dataclasses.replace(context, lineage=lineage, epoch=number)
         environment.begins()
     with errors_without_secrets(), errors_of_sink(node):
-        return kind.write(node.sink, rows, context)
+        try:
+            return kind.write(node.sink, rows, context)
+        except UsageError as error:
+            # A secret that is gone by now, say. Another attempt would find the same.
+            if not kind.secrets or type(error) is not UsageError:
+                raise
+            raise UsageError(f"Sink '{node.name}' ({node.location}): {error.message}", **error.details) from error
 
 
 def rehearse_sink(node: Node, rows: DataFrame, epoch: int, environment: Environment) -> None:
