@@ -12,6 +12,7 @@ from pitstop.pipeline import sinks, sources
 from pitstop.pipeline.aggregates import Aggregate, aggregate, all_of, avg, count, first, last, max, max_by, min, min_by, sum
 from pitstop.pipeline.collecting import approx_count_distinct, bottom_n, collect_list, collect_set, count_distinct, top_n
 from pitstop.pipeline.job import JobDefinition, job
+from pitstop.pipeline.kafka_security import KafkaSecurity, kafka_security
 from pitstop.pipeline.keyed import KeyedStage, co_group
 from pitstop.pipeline.migration import Migration, migrate
 from pitstop.pipeline.sinks import Sink
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Aggregate",
     "JobDefinition",
+    "KafkaSecurity",
     "KeyedStage",
     "Migration",
     "Pipeline",
@@ -50,6 +52,7 @@ __all__ = [
     "count_distinct",
     "first",
     "job",
+    "kafka_security",
     "last",
     "linear_trend",
     "max",

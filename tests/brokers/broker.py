@@ -1,6 +1,7 @@
 """A small Kafka on a free port, and what tests do with its topics."""
 
 import json
+import os
 import signal
 import subprocess
 import time
@@ -19,8 +20,23 @@ SECONDS = 30
 class Broker:
     """A broker that keeps its messages in a folder, so that it may be killed and started again on the same port."""
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, user=None, password="", tls=None, clients=False):
+        """``user`` signs in by SASL with ``password``; ``tls``: a folder of certificates (tests/brokers/certificates.py);
+        ``clients``: they need one of theirs."""
         self.folder, self.port = folder, 0
+        self.arguments = [*(["-user", user] if user else []), *(["-tls", str(tls)] if tls else []), *(["-clients"] * clients)]
+        self.environment = os.environ | {"KFAKE_PASSWORD": password}
+        self.reach = {}
+        """What librdkafka must know, beside the address, for the tests' own clients."""
+        if user:
+            self.reach |= {"sasl.mechanism": "PLAIN", "sasl.username": user, "sasl.password": password}
+        if tls:
+            self.reach |= {"ssl.ca.location": str(tls / "ca.crt")}
+        if clients:
+            own = {"ssl.certificate.location": str(tls / "client.crt"), "ssl.key.location": str(tls / "client.key")}
+            self.reach |= own
+        if user or tls:
+            self.reach["security.protocol"] = ("SASL_" if user else "") + ("SSL" if tls else "PLAINTEXT")
         built = subprocess.run([SCRIPT], capture_output=True, text=True, check=False)
         if built.returncode == 3:
             pytest.skip(built.stderr.strip())
@@ -29,12 +45,12 @@ class Broker:
         self.start()
 
     def start(self):
-        command = [self.program, "-dir", str(self.folder), *(["-port", str(self.port)] if self.port else [])]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        command = [self.program, "-dir", str(self.folder), *(["-port", str(self.port)] if self.port else []), *self.arguments]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=self.environment)
         self.servers = self.process.stdout.readline().strip()
         assert self.servers, "the broker did not start"
         self.port = int(self.servers.rpartition(":")[2])
-        self.admin = AdminClient({"bootstrap.servers": self.servers})
+        self.admin = AdminClient(self.reach | {"bootstrap.servers": self.servers})
 
     def kill(self):
         self.process.send_signal(signal.SIGKILL)
@@ -60,7 +76,7 @@ class Broker:
 
     def send(self, topic, messages, transaction=None, commit=True):
         """Send (key, value, partition), in one transaction if it has a name."""
-        settings = {"bootstrap.servers": self.servers, "linger.ms": 5}
+        settings = self.reach | {"bootstrap.servers": self.servers, "linger.ms": 5}
         producer = Producer(settings | ({"transactional.id": transaction} if transaction else {}))
         if transaction:
             producer.init_transactions(SECONDS)
@@ -79,7 +95,7 @@ class Broker:
 
     def messages(self, topic):
         """Return what a reader of committed messages finds in a topic, partition by partition: (key, value, headers)."""
-        settings = {"bootstrap.servers": self.servers, "group.id": "reader", "isolation.level": "read_committed"}
+        settings = self.reach | {"bootstrap.servers": self.servers, "group.id": "reader", "isolation.level": "read_committed"}
         consumer = Consumer(
             settings | {"enable.partition.eof": True, "enable.auto.commit": False, "auto.offset.reset": "earliest"}
         )
@@ -100,7 +116,7 @@ class Broker:
 
     def committed(self, group, topic, partitions):
         """Return the offsets of a group."""
-        consumer = Consumer({"bootstrap.servers": self.servers, "group.id": group})
+        consumer = Consumer(self.reach | {"bootstrap.servers": self.servers, "group.id": group})
         try:
             return [
                 at.offset for at in consumer.committed([TopicPartition(topic, number) for number in range(partitions)], SECONDS)

@@ -119,9 +119,9 @@ def check(
 ) -> None:
     """Compile a job and tell, a line a stage, what would become of saved state. Touches nothing.
 
-    Exit code 1 if it would be refused; what an update drops only with --allow-drop is told, and no failure. Beside a job (-j),
-    arguments that are left out are those of its version. A job's argument that looks like an option of this command stands after
-    --.
+    It connects to Kafka and PostgreSQL, and tells what it finds there; a server that is away is a line, and no failure. Exit code
+    1 if it would be refused; what an update drops only with --allow-drop is told, and no failure. Beside a job (-j), arguments
+    that are left out are those of its version. A job's argument that looks like an option of this command stands after --.
     """
     if job is not None and snapshot is not None:
         raise UsageError("A version is compared with a job (-j) or with a snapshot (-s), not with both at once.")
@@ -131,7 +131,8 @@ def check(
         result = call.service().check(request, job, snapshot)
     if call.structured:
         report = result.report.to_dict() if result.report else None
-        call.show({"plan": result.plan, "report": report, "text": result.text, "warnings": result.warnings})
+        parts = {"plan": result.plan, "report": report, "text": result.text}
+        call.show(parts | {"warnings": result.warnings, "findings": result.findings})
     else:
         print(result.text)
     if result.report and result.report.refused:

@@ -17,6 +17,7 @@ from pitstop.cli.context import EXIT_INTERRUPTED, Call, fail, given_token
 from pitstop.cli.register import Group, OutputFormat, TokenFile, Url, Verbosity, register, silence
 from pitstop.cli.terminal import plain_output
 from pitstop.errors import UsageError
+from pitstop.kit.named_secrets import FOLDER
 from pitstop.kit.urls import holds_password
 from pitstop.kit.version import __version__
 from pitstop.kit.wire import check_text
@@ -107,6 +108,13 @@ def serve(
             metavar="NAME", help="Variable that jobs get, too, or a pattern such as AWS_*; repeatable (docs/security.md)"
         ),
     ] = None,
+    secrets: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Folder with a file for each secret that jobs name (docs/security.md) [$PITSTOP_SECRETS]",
+        ),
+    ] = None,
     spares: Annotated[int, typer.Option(min=0, help="Warm runner processes to keep ready")] = 1,
     master: Annotated[str, typer.Option(help="Spark master of the runners")] = "local[*]",
     members: Annotated[
@@ -186,6 +194,7 @@ def serve(
         stop_jobs_on_exit=stop_jobs_on_exit,
         host_names=tuple(host_name or ()),
         pass_env=tuple(pass_env or ()),
+        secrets=secrets or _folder_of_secrets(),
         install=install,
         **({"indexes": tuple(index)} if index else {}),
         source_distributions=source_distributions,
@@ -211,6 +220,13 @@ def member(
         list[str] | None,
         typer.Option(metavar="NAME", help="Variable that jobs get, too, or a pattern such as AWS_*; repeatable"),
     ] = None,
+    secrets: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Folder with a file for each secret that jobs name (docs/security.md) [$PITSTOP_SECRETS]",
+        ),
+    ] = None,
     log_size: Annotated[int, typer.Option(min=1, metavar="MIB", help="Rotate each job's log before it is larger, in MiB")] = 64,
     log_files: Annotated[int, typer.Option(min=1, help="How many older parts of each log to keep beside it")] = 5,
     print_job_logs: Annotated[
@@ -229,11 +245,17 @@ def member(
         store=url,
         host=host,
         pass_env=tuple(pass_env or ()),
+        secrets=secrets or _folder_of_secrets(),
         log_bytes=log_size << 20,
         log_files=log_files,
         print_job_logs=print_job_logs,
     )
     app.run_member(settings)
+
+
+def _folder_of_secrets() -> Path | None:
+    folder = os.environ.get(FOLDER)
+    return Path(folder) if folder else None
 
 
 def _retention(settings: Iterable[str]) -> Retention:

@@ -30,6 +30,8 @@ class Checked:
 
     plan: dict[str, Any]
     report: Report | None
+    findings: tuple[str, ...] = ()
+    """A sentence for each place that the version reads or writes and that was looked at."""
 
 
 class Judge:
@@ -41,13 +43,13 @@ class Judge:
     def check(self, source: JobSource, options: dict[str, Any], job: Job | None, snapshot: SnapshotRecord | None) -> Checked:
         """Compare a version with the snapshot, or else the job's state, or else with nothing."""
         against = Path(snapshot.path) if snapshot is not None else self._state_of(job)
-        compiled = self._workers.compile(Compile(source, options, str(against) if against is not None else None))
+        compiled = self._workers.compile(Compile(source, options, str(against) if against is not None else None, looks=True))
         if snapshot is not None:
-            return Checked(compiled.plan, self._against_snapshot(snapshot.path, compiled, options))
+            return Checked(compiled.plan, self._against_snapshot(snapshot.path, compiled, options), compiled.findings)
         if job is not None:
             self._refuse_shared(job, compiled)
-            return Checked(compiled.plan, self._against_job(job, compiled, options))
-        return Checked(compiled.plan, None)
+            return Checked(compiled.plan, self._against_job(job, compiled, options), compiled.findings)
+        return Checked(compiled.plan, None, compiled.findings)
 
     def judge_update(
         self,

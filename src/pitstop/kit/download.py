@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import aclosing
+from types import MappingProxyType
 from typing import IO
 
 import httpx2
@@ -51,11 +52,19 @@ async def _download(url: str, most_bytes: int, seconds: float, look: Callable[[h
 
 
 async def downloaded(
-    client: httpx2.AsyncClient, url: str, most_bytes: int, seconds: float, look: Callable[[httpx2.Response], None]
+    client: httpx2.AsyncClient,
+    url: str,
+    most_bytes: int,
+    seconds: float,
+    look: Callable[[httpx2.Response], None],
+    headers: Mapping[str, str] | None = None,
 ) -> bytes:
-    """Return the content of a URL as :func:`download` does, by a client that lasts."""
+    """Return the content of a URL as :func:`download` does, by a client that lasts.
+
+    ``headers`` go with the request, but not to another host that it is redirected to.
+    """
     content = bytearray()
-    await _taken(client, url, most_bytes, seconds, look, content.extend)
+    await _taken(client, url, most_bytes, seconds, look, content.extend, headers or {})
     return bytes(content[: most_bytes + 1])
 
 
@@ -66,12 +75,13 @@ async def _taken(
     seconds: float,
     look: Callable[[httpx2.Response], None],
     take: Callable[[bytes], object],
+    headers: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     count = 0
     try:
         # Timeouts of the client are for each read. This ends all of it, also a server that drips its head or a packed body in
         # which there is nothing.
-        async with asyncio.timeout(seconds), aclosing(await _answer(client, url)) as response:
+        async with asyncio.timeout(seconds), aclosing(await _answer(client, url, headers)) as response:
             look(response)
             if response.status_code == _NOT_FOUND:
                 raise FileNotFoundError(url)
@@ -85,13 +95,21 @@ async def _taken(
         raise TimeoutError(f"it was not there whole after {seconds:g} s") from None
 
 
-async def _answer(client: httpx2.AsyncClient, url: str) -> httpx2.Response:
+async def _answer(client: httpx2.AsyncClient, url: str, headers: Mapping[str, str]) -> httpx2.Response:
     """Return the answer after all redirects. The client itself would read their bodies, of any size."""
-    request = client.build_request("GET", url)
+    request = client.build_request("GET", url, headers=headers)
+    origin = _origin(request)
     for _ in range(client.max_redirects + 1):
         response = await client.send(request, stream=True)
         if response.next_request is None:
             return response
         await response.aclose()
         request = response.next_request
+        if _origin(request) != origin:
+            for name in headers:
+                request.headers.pop(name, None)
     raise httpx2.TooManyRedirects(f"there are more than {client.max_redirects} redirects", request=request)
+
+
+def _origin(request: httpx2.Request) -> tuple[str, str, int | None]:
+    return request.url.scheme, request.url.host, request.url.port

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from pitstop.kit.log_levels import ROOT, USUAL, VARIABLE, Follower, Levels, LogLevel
+from pitstop.kit.named_secrets import hidden
 from pitstop.kit.rotating import stamp
 
 NUMBERS = {
@@ -48,12 +49,12 @@ def as_line(record: logging.LogRecord) -> str:
         "time": stamp(record.created),
         "level": _level(record.levelno).value,
         "logger": record.name,
-        "msg": record.getMessage(),
+        "msg": hidden(record.getMessage()),
         "thread": record.threadName,
         **getattr(record, FACTS, {}),
     }
     if record.exc_info and record.exc_info[0] is not None:
-        line["error"] = _formatter.formatException(record.exc_info)
+        line["error"] = hidden(_formatter.formatException(record.exc_info))
     return json.dumps(line, ensure_ascii=False, default=str)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from pitstop.control.ports import RunHandle
 from pitstop.errors import UsageError
 from pitstop.kit.java import find_java
+from pitstop.kit.named_secrets import FOLDER
 from pitstop.kit.private import keep_private, private_folder
 from pitstop.kit.rotating import Rotation
 from pitstop.kit.service_log import service_log
@@ -49,6 +50,8 @@ class MemberSettings:
     """The name or address at which drivers and other members reach this machine."""
     pass_env: tuple[str, ...] = ()
     """The names or patterns of this process's environment variables that jobs on this member get beside the usual ones."""
+    secrets: Path | None = None
+    """The folder with a file for each secret that jobs on this member name; None: secrets are variables alone."""
     log_bytes: int = 64 << 20
     """The most bytes of a log of a job that runs here. The log is rotated before it is larger."""
     log_files: int = 5
@@ -133,6 +136,8 @@ def run_member(settings: MemberSettings) -> None:
     )
     cluster = ClusterSettings(own=data.spark_cluster, driver_host=settings.host, bind_address=settings.host)
     environment = runner_environment(os.environ, settings.pass_env) | {"JAVA_HOME": str(java_home)} | cluster.environment()
+    if settings.secrets is not None:
+        environment[FOLDER] = str(settings.secrets.resolve())
     hosted = HostedRuns(
         member.id,
         SqlAssignments(database),

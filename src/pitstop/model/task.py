@@ -26,6 +26,8 @@ class Compile:
     job_id: str = ""
     job_name: str = ""
     """The job that it is a version of, if there is one already."""
+    looks: bool = False
+    """True if the places that it reads and writes are looked at, too."""
 
     @property
     def seconds(self) -> float:
@@ -46,6 +48,8 @@ class Compilation:
     """True if it may write where another job writes (option allow_shared)."""
     facts: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Stage of the saved version -> what was read from its state to compare it (plan.diff.unknown)."""
+    findings: tuple[str, ...] = ()
+    """A sentence for each place that was looked at."""
 
 
 @dataclass(frozen=True)

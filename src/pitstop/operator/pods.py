@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pitstop.kit.named_secrets import FOLDER
 from pitstop.operator import executors
 from pitstop.operator.applied import amount
 from pitstop.operator.cluster_names import (
@@ -24,6 +25,9 @@ from pitstop.operator.resources import GROUP, ContainerResources
 TOKEN_MARK = f"{GROUP}/token"
 USER = 1000
 _TEMPORARY = "/tmp"
+_SECRETS = "/run/secrets/pitstop"
+"""The folder in which drivers of jobs find the secrets that jobs name."""
+_GROUP_READS = 0o440
 _CONFINED = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
 
 
@@ -140,7 +144,11 @@ def _container(cluster: Named, image: Image, arguments: list[str], cores: str, m
         "args": arguments,
         "env": _variables(cluster),
         "resources": {"requests": {"cpu": cores, "memory": memory}, "limits": {"memory": memory}},
-        "volumeMounts": [{"name": "data", "mountPath": cluster.data}, {"name": "temporary", "mountPath": _TEMPORARY}],
+        "volumeMounts": [
+            {"name": "data", "mountPath": cluster.data},
+            {"name": "temporary", "mountPath": _TEMPORARY},
+            *([{"name": "secrets", "mountPath": _SECRETS, "readOnly": True}] if cluster.resource.spec.job_secret_name else []),
+        ],
         "securityContext": _CONFINED,
     }
 
@@ -162,6 +170,8 @@ def _variables(cluster: Named) -> list[Object]:
             _from_secret("PITSTOP_STORE", store, STORE_KEY),
             _from_secret("PGPASSWORD", store, PASSWORD_KEY, optional=True),
         ]
+    if cluster.resource.spec.job_secret_name is not None:
+        variables.append({"name": FOLDER, "value": _SECRETS})
     return variables
 
 
@@ -178,6 +188,9 @@ def _stateful_set(
     spec = cluster.resource.spec
     if part == MEMBER and not spec.store_secret_name:
         pod["affinity"] = _on_one_node(cluster)
+    if spec.job_secret_name is not None:
+        secret = {"secretName": spec.job_secret_name, "defaultMode": _GROUP_READS}
+        pod["volumes"] = [*pod["volumes"], {"name": "secrets", "secret": secret}]
     if part == CONTROL_PLANE and spec.spark is not None and spec.executor_pods:
         pod |= {"automountServiceAccountToken": True, "serviceAccountName": spec.spark.service_account_name}
         pod["volumes"] = [*pod["volumes"], {"name": "spark", "configMap": {"name": f"{cluster.name}-spark"}}]

@@ -230,6 +230,10 @@ class HazelcastSpec(Part):
         ResourceName | None,
         Field(description="A Secret with url (and password) of a store in PostgreSQL; else it is a file, all pods on one node"),
     ] = None
+    job_secret_name: Annotated[
+        ResourceName | None,
+        Field(description="A Secret whose keys jobs name as secret:KEY; a change of it needs no restart of the cluster"),
+    ] = None
     persistence: Annotated[ClusterPersistence | None, Field(description="What survives the cluster")] = None
     spark: Annotated[Spark | None, Field(description="How jobs reach their processors; else by the cluster's members")] = None
 

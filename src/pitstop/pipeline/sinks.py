@@ -8,6 +8,8 @@ from typing import Any, ClassVar, Protocol, Self
 
 from pitstop.errors import UsageError
 from pitstop.kit.local_paths import local_path
+from pitstop.kit.named_secrets import is_reference
+from pitstop.pipeline.kafka_security import KafkaSecurity, security_of
 from pitstop.pipeline.sources import TOPIC
 
 __all__ = ["EpochInfo", "SinkWriter", "custom", "files", "kafka", "logger", "map", "noop", "postgres"]
@@ -164,6 +166,8 @@ class KafkaSink(Sink):
     """Name of a header -> name or expression of its column."""
     settings: tuple[tuple[str, str], ...] = ()
     """Settings of Kafka's producer, in the words of librdkafka."""
+    security: KafkaSecurity | None = None
+    """The way in which the producer signs in; None: none, or as the settings say."""
 
     @property
     def expressions(self) -> tuple[Any, ...]:
@@ -281,6 +285,7 @@ def kafka(
     value: Any = None,
     headers: Mapping[str, Any] | None = None,
     settings: Mapping[str, str] | None = None,
+    security: KafkaSecurity | Mapping[str, Any] | None = None,
 ) -> Sink:
     """Write rows as messages of a topic. Exactly once for readers of committed messages (``isolation.level=read_committed``).
 
@@ -293,6 +298,7 @@ def kafka(
     failed. What was written is not withdrawn when a job goes back from an update.
 
     It needs ``pip install 'pitstop[kafka]'`` where jobs run. ``settings`` are those of librdkafka's producer.
+    ``security`` says how the job signs in: see :func:`pitstop.kafka_security`, whose arguments may also be given as a mapping.
     """
     if not TOPIC.fullmatch(topic):
         raise UsageError(f"{topic!r} is no name of a topic: it has letters, digits, '.', '_' and '-' alone, at most 249.")
@@ -300,7 +306,8 @@ def kafka(
         if name.lower() in ("bootstrap.servers", "transactional.id", "enable.idempotence"):
             raise UsageError(f"{name} is Pitstop's own: leave it out of settings.")
     consumers = tuple((name, str(setting)) for name, setting in (settings or {}).items())
-    return KafkaSink(servers, topic, key, value, tuple((headers or {}).items()), consumers)
+    signing_in = security_of(security, settings or {})
+    return KafkaSink(servers, topic, key, value, tuple((headers or {}).items()), consumers, signing_in)
 
 
 def postgres(
@@ -308,8 +315,10 @@ def postgres(
 ) -> Sink:
     """Write rows into a table of PostgreSQL, exactly once: the rows of an epoch and its mark are in one transaction.
 
-    ``url``: ``postgresql://user:password@host:port/database``. The columns of the rows are columns of ``table``, which is there
-    already; other ones keep their defaults. Structs, arrays and maps are written as JSON, into columns ``jsonb`` or ``text``.
+    ``url``: ``postgresql://user:${secret:DB_PASSWORD}@host:port/database``, with the name of a secret in the place of the
+    password, or the secret of a whole URL, ``secret:DB_URL`` (docs/security.md). The columns of the rows are columns of
+    ``table``, which is there already; other ones keep their defaults. Structs, arrays and maps are written as JSON, into columns
+    ``jsonb`` or ``text``.
 
     Without ``key`` each row is inserted. With the columns of a key, which the table has a unique index of, a row replaces the
     one of its key; ``delete_when``, a condition on the row, removes it instead. ``order_by``, a column of the table, says which
@@ -320,8 +329,8 @@ def postgres(
     'pitstop[postgres]'`` where jobs run. What was written is not withdrawn when a job goes back from an update.
     """
     names = (key,) if isinstance(key, str) else tuple(key)
-    if not url.startswith(("postgresql://", "postgres://")):
-        raise UsageError("postgres writes to postgresql://user:password@host:port/database.")
+    if not url.startswith(("postgresql://", "postgres://")) and not is_reference(url):
+        raise UsageError("postgres writes to postgresql://user:${secret:DB_PASSWORD}@host:port/database.")
     if not names and (order_by is not None or delete_when is not None):
         raise UsageError("order_by and delete_when say what becomes of the row of a key: name the columns of the key.")
     return PostgresSink(url, table, names, order_by, delete_when)

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from pitstop.errors import UsageError
 from pitstop.kit.durations import Duration, milliseconds
 from pitstop.kit.local_paths import local_path, scheme_of
+from pitstop.pipeline.kafka_security import KafkaSecurity, security_of
 
 _CORRUPT_RECORD = re.compile(r"(?i)(^|[\s,`])_corrupt_record\b")
 """Spark's own column for rows that do not parse, in a DDL text."""
@@ -63,6 +64,12 @@ class Source:
     """The columns that the reader delivers beside the text, and that stay beside the parsed ones."""
 
     @property
+    def values(self) -> list[Any]:
+        """All that its user has written: the texts of its options, and the values in those that are JSON."""
+        texts = [*self.options.values(), *self.parse_options.values()]
+        return [*texts, *(json.loads(text) for text in texts if text.startswith("{") and text.endswith("}") and _is_json(text))]
+
+    @property
     def digest(self) -> str:
         """A hash of the settings, equal for equal ones; options may be secret. The rows of ``items`` are not part of it."""
         reader = self.reader.__name__ if isinstance(self.reader, type) else ""
@@ -70,6 +77,14 @@ class Source:
         facts: list[Any] = [self.kind, options, self.schema, self.parse, sorted(self.parse_options.items()), self.bounded, reader]
         facts += [self.metadata] if self.metadata else []
         return hashlib.sha256(json.dumps(facts, default=str).encode()).hexdigest()[:16]
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
 
 
 def csv_tail(
@@ -126,6 +141,7 @@ def http_poll(
     sequence: str = "sequence",
     since: int = -1,
     max_rows: int = 10_000,
+    headers: Mapping[str, str] | None = None,
 ) -> Source:
     """Read objects of a JSON array served over HTTP: ``GET url?since=N&limit=M``.
 
@@ -137,6 +153,9 @@ def http_poll(
     data; redirects are followed. An answer of more than 64 MiB ends the run: ask for less at once by ``limit``. A server whose
     numbers start again is read from its beginning, with a warning, once it has been seen to have lower numbers only; one that
     has passed the old number before it is asked again cannot be told from one that went on.
+
+    ``headers`` go with each request, but not to another host that it is redirected to. Passwords and tokens in ``url`` and
+    ``headers`` are given by the names of secrets: ``{"Authorization": "Bearer ${secret:FEED_TOKEN}"}`` (docs/security.md).
     """
     return Source(
         "http_poll",
@@ -148,6 +167,7 @@ def http_poll(
             "sequence": sequence,
             "since": str(since),
             "maxRows": str(max_rows),
+            **({"headers": json.dumps(dict(headers))} if headers else {}),
         },
         schema=schema,
         parse="json",
@@ -168,6 +188,7 @@ def kafka(
     isolation: Literal["read_committed", "read_uncommitted"] = "read_committed",
     max_rows: int = 1_000_000,
     settings: Mapping[str, str] | None = None,
+    security: KafkaSecurity | Mapping[str, Any] | None = None,
 ) -> Source:
     """Read the messages of topics of Kafka. Spark's own reader does it; its jars are fetched when a job first needs them.
 
@@ -190,7 +211,8 @@ def kafka(
     their number (``fail``), waits where it is (``wait``), or goes on without them (``continue``). What is away is
     waited for.
 
-    ``settings`` are those of Kafka's consumer, such as ``{"security.protocol": "SSL"}``.
+    ``security`` says how the job signs in: see :func:`pitstop.kafka_security`, whose arguments may also be given as a mapping.
+    ``settings`` are those of Kafka's consumer, such as ``{"fetch.max.bytes": "1048576"}``.
     """
     if isinstance(topics, str):
         raise UsageError(f"topics are names in a list: write topic={topics!r} for one.")
@@ -226,10 +248,12 @@ def kafka(
         raise UsageError(f"The pattern {pattern!r} is no regular expression: {error}.") from None
     where = {"pattern": pattern} if pattern is not None else {"topics": ",".join(names)}
     consumer = {f"kafka.{name}": str(setting) for name, setting in (settings or {}).items()}
+    signing_in = security_of(security, settings or {})
     return Source(
         "kafka",
         {
             **consumer,
+            **({"security": signing_in.to_text()} if signing_in is not None else {}),
             "kafka.bootstrap.servers": servers,
             "kafka.isolation.level": isolation,
             **where,

@@ -169,6 +169,9 @@ class CheckModel(BaseModel):
     warnings: list[str] = Field(
         description="A sentence for each thing that is amiss now, such as a folder that is not there, and hinders nothing"
     )
+    findings: list[str] = Field(
+        description="A sentence for each topic and table that it reads or writes: what is there now, or why nobody could look"
+    )
 
 
 class MemberModel(BaseModel):

@@ -25,6 +25,7 @@ from pitstop.spark.base.environment import Environment, SourceSettings
 from pitstop.spark.base.session import send_packages
 from pitstop.spark.base.state_stores import store_of
 from pitstop.spark.lowering.compiled_job import CompiledJob, compile_job
+from pitstop.spark.lowering.looking import findings
 from pitstop.spark.lowering.placing import placed
 from pitstop.spark.lowering.tables import copies_of, has_copies
 from pitstop.spark.restoring.migrations import try_migrations
@@ -118,7 +119,11 @@ def _own(options: dict[str, Any]) -> dict[str, Any]:
 
 def compiled_for_check(spark: SparkSession, task: Compile, folder: WorkerFolder) -> Compilation:
     """Compile a version as its run would, only to judge it."""
-    return _compilation(prepare(spark, task.source, task.options, SourceSettings()), task, folder.state)
+    prepared = prepare(spark, task.source, task.options, SourceSettings())
+    compilation = _compilation(prepared, task, folder.state)
+    if not task.looks:
+        return compilation
+    return replace(compilation, findings=findings(spark, prepared.compiled.pipeline, prepared.compiled.plan))
 
 
 def _compilation(prepared: Prepared, task: Compile, scratch: Path) -> Compilation:

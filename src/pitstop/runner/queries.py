@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from pitstop.errors import PitstopError
 from pitstop.kit.jsonable import from_json
+from pitstop.kit.named_secrets import hidden_in
 from pitstop.model.selecting import BEGIN_ANEW, Select
 from pitstop.runner.session import session
 from pitstop.sql.parsing import named
@@ -98,9 +99,9 @@ def _carry_out(
         # Nothing is told: who asks for a process that ends without a word begins a query anew, once.
         _begin_anew("Spark has stopped")
     except PitstopError as error:
-        say({"id": select.id, "error": error.to_dict()})
+        say({"id": select.id, "error": hidden_in(error.to_dict())})
     except Exception as error:
-        say({"id": select.id, "error": explain_task(error).to_dict()})
+        say({"id": select.id, "error": hidden_in(explain_task(error).to_dict())})
     finally:
         open_ones.pop(select.id, None)
     if selecting.leaves_tasks():

@@ -19,6 +19,7 @@ from pathlib import Path
 from pitstop.control.lanes import Lanes, Spawn, in_thread
 from pitstop.control.ports import RunHandle, RunnerLink, Waiter, Wake
 from pitstop.errors import EngineError, FencedError, PitstopError, Problem, SnapshotError, StoreError, is_of_the_machine
+from pitstop.kit.named_secrets import hidden, hidden_in
 from pitstop.model.cluster import Placement
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, Progress
@@ -396,7 +397,7 @@ class Runner:
             judged = {name: bool(facts.pop(name, False)) for name in _JUDGED}
             problem = dataclasses.replace(problem, details=facts)
         self._log("ERROR", LOGGER, problem.message)
-        self._end(1, Failed(problem, details, **judged, away=is_of_the_machine(error)))
+        self._end(1, Failed(problem, hidden(details), **judged, away=is_of_the_machine(error)))
 
 
 def _keep_lease(runner: Runner) -> None:
@@ -421,6 +422,5 @@ def _stacks() -> str:
 
 
 def _problem(error: BaseException) -> Problem:
-    if isinstance(error, PitstopError):
-        return error.problem
-    return EngineError(f"{type(error).__name__}: {error}").problem
+    problem = error.problem if isinstance(error, PitstopError) else EngineError(f"{type(error).__name__}: {error}").problem
+    return dataclasses.replace(problem, message=hidden(problem.message), details=hidden_in(problem.details))

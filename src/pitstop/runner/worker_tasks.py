@@ -9,6 +9,7 @@ from typing import Any
 
 from pitstop.errors import PitstopError, UsageError
 from pitstop.kit.jsonable import from_json, to_json
+from pitstop.kit.named_secrets import hidden_in
 from pitstop.model.data_folder import DataFolder, WorkerFolder
 from pitstop.model.task import TASKS, Compile, ExportState, ImportState, QueryState, Task
 from pitstop.runner.session import session
@@ -78,11 +79,11 @@ def answer(work: Callable[[Any], object], task: Task) -> dict[str, Any]:
         result = work(task)
         return {"result": to_json(result) if result is not None else None}
     except PitstopError as error:
-        return {"error": error.to_dict()}
+        return {"error": hidden_in(error.to_dict())}
     except Exception as error:
         from pitstop.spark.base.failures import explain_task
 
-        return {"error": explain_task(error).to_dict()}
+        return {"error": hidden_in(explain_task(error).to_dict())}
 
 
 def read_task(kind: str, request: Any) -> Task:

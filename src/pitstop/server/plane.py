@@ -71,6 +71,7 @@ class ControlPlane:
         shutil.rmtree(data.workers, ignore_errors=True)
         cluster = dataclasses.replace(ClusterSettings.from_environment(os.environ), master=settings.master)
         environment = runner_environment(os.environ, settings.pass_env) | {"JAVA_HOME": str(java_home)}
+        environment |= settings.secret_variables()
         self._members: Members = OneMember(data, address)
         self._cluster: OwnCluster | None = None
         if settings.members or settings.cluster_host is not None:

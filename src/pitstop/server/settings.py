@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pitstop.errors import UsageError
+from pitstop.kit.named_secrets import FOLDER
 from pitstop.kit.private import read_private, write_private
 from pitstop.kit.rotating import Rotation
 from pitstop.model.data_folder import DataFolder
@@ -56,6 +57,9 @@ class Settings:
     pass_env: tuple[str, ...] = ()
     """The names or patterns of the server's environment variables that jobs get beside the usual ones."""
 
+    secrets: Path | None = None
+    """The folder with a file for each secret that jobs name; None: secrets are variables alone."""
+
     install: bool = True
     """True if the server installs the packages that jobs need."""
     indexes: tuple[str, ...] = ("https://pypi.org/simple",)
@@ -70,6 +74,14 @@ class Settings:
     """True if the logs of jobs also go to the server's standard output."""
     keep: Retention = USUAL
     """The limits on data that grows: amounts and times."""
+
+    def secret_variables(self) -> dict[str, str]:
+        """Return the variables by which runners find secrets. UsageError if the folder is not there."""
+        if self.secrets is None:
+            return {}
+        if not self.secrets.is_dir():
+            raise UsageError(f"There is no folder of secrets {self.secrets}: make it, or leave out --secrets.")
+        return {FOLDER: str(self.secrets.resolve())}
 
     @property
     def rotation(self) -> Rotation:

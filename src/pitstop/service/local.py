@@ -172,8 +172,8 @@ class LocalService(Reads, MapVerbs, LogLevels):
         checked = self._judge.check(source, options, present, record)
         text = checked.report.text() if checked.report else _fresh(checked.plan)
         warnings = list(Plan.from_dict(checked.plan).concerns)
-        text = "\n".join([text, *(f"Warning: {warning}" for warning in warnings)])
-        return CheckResult(checked.plan, checked.report, text, warnings)
+        text = "\n".join([text, *checked.findings, *(f"Warning: {warning}" for warning in warnings)])
+        return CheckResult(checked.plan, checked.report, text, warnings, list(checked.findings))
 
     def update(self, name_or_id: str, request: SubmitRequest, watch_seconds: float = 0.0) -> UpdateResult:
         return wait(self.ask_update(name_or_id, request, watch_seconds), self.changes)

@@ -275,6 +275,8 @@ class CheckResult:
     """The report as a person reads it, a line a stage."""
     warnings: list[str] = field(default_factory=list)
     """A sentence for each thing that is amiss now and keeps nobody from submitting it, such as a folder that is not there."""
+    findings: list[str] = field(default_factory=list)
+    """A sentence for each topic and table that it reads or writes: what is there now, or why nobody could look."""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from pitstop.kit.durations import milliseconds
 from pitstop.kit.local_paths import whole_pattern
 from pitstop.model.origin import PathOrigin, of_nobody_here
 from pitstop.pipeline import sinks, sources
+from pitstop.pipeline.kafka_security import KafkaSecurity, kafka_security
 from pitstop.pipeline.sinks import Sink
 from pitstop.pipeline.sources import Source
 from pitstop.sql.mappings import Column, Mapping
@@ -165,7 +166,14 @@ def _kafka(mapping: Mapping) -> Source:
         start=_value(mapping, "auto.offset.reset", "earliest"),
         with_metadata={"key": KEY} if any(column.name == KEY for column in mapping.columns) else {},
         on_loss=cast("Any", _value(mapping, "onLoss", "fail")),
+        security=_security(mapping),
     )
+
+
+def _security(mapping: Mapping) -> KafkaSecurity | None:
+    """Return what the options ``security.*`` say; None if there are none."""
+    pairs = {name: mapping.options[name] for name in _SECURITY if name in mapping.options}
+    return kafka_security(**{_SECURITY[name][0]: _SECURITY[name][1](value) for name, value in pairs.items()}) if pairs else None
 
 
 def _rate(mapping: Mapping) -> Source:
@@ -225,6 +233,19 @@ def _span(text: str) -> int:
     return milliseconds(text, "time")
 
 
+_SECURITY: AnyMapping[str, tuple[str, Callable[[str], Any]]] = {
+    "security.tls": ("tls", _truth),
+    "security.ca": ("ca", str),
+    "security.checkHost": ("check_host", _truth),
+    "security.certificate": ("certificate", str),
+    "security.key": ("key", str),
+    "security.user": ("user", str),
+    "security.password": ("password", str),
+    "security.mechanism": ("mechanism", str),
+}
+"""Option of a mapping of TYPE Kafka -> the argument of ``kafka_security``, and the function that reads its text."""
+
+
 def _one_of(*names: str) -> Callable[[str], object]:
     return lambda text: names.index(text)
 
@@ -276,6 +297,7 @@ CONNECTORS = (
             "valueFormat": _one_of("json", "json-flat", "csv", "varchar"),
             "auto.offset.reset": _one_of("earliest", "latest"),
             "onLoss": _one_of("fail", "wait", "continue"),
+            **{name: read for name, (_, read) in _SECURITY.items()},
         },
         needed=("bootstrap.servers",),
     ),

@@ -187,7 +187,7 @@ MANIFEST = (
         ("ServerSettings", "keep"),
         ("KeepSetting", "name value usual meaning"),
         ("MemberInfo", "address uuid name version cores state joined seen jobs"),
-        ("CheckModel", "plan report text warnings"),
+        ("CheckModel", "plan report text warnings findings"),
         ("UpdatedModel", "version snapshot gap_seconds report text"),
         ("ReportModel", " ".join(REPORT)),
         ("StageVerdict", " ".join(REPORT["lines"][0])),

@@ -2,17 +2,21 @@
 
 import dataclasses
 import os
+import traceback
 from datetime import UTC, datetime, timedelta
+from urllib.parse import urlsplit
 
+import psycopg
 import pytest
 
 import pitstop as ps
 from pitstop.errors import EngineError, UsageError
+from pitstop.kit.named_secrets import errors_without_secrets
 from pitstop.maps.ports import Fence
 from pitstop.model.config import ProcessingGuarantee
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.sinks import EpochContext
-from pitstop.spark.sinks.postgres import check_columns, write_postgres
+from pitstop.spark.sinks.postgres import KIND, check_columns, write_postgres
 
 pytestmark = [pytest.mark.spark]
 START = datetime(2026, 11, 1, tzinfo=UTC)
@@ -23,8 +27,6 @@ def database():
     """The URL of a new database, and a function that carries out a statement in it and returns its rows."""
     if "PITSTOP_TEST_POSTGRES" not in os.environ:
         pytest.skip("there is no PostgreSQL here: make test-postgres")
-    import psycopg
-
     from tests.postgres.server import new_database
 
     url = new_database()
@@ -47,19 +49,28 @@ def write(database, spark, tmp_path):
     def log(level, logger, message):
         logs.append(message)
 
-    def written(rows, epoch=0, lineage="l", token=1, digest="d", known_as=(), **sink):
+    def written(rows, epoch=0, lineage="l", token=1, digest="d", known_as=(), url=None, **sink):
         values = [(n, word, START + timedelta(seconds=second), tags, raw) for n, word, second, tags, raw in rows]
         frame = spark.createDataFrame(values, "id bigint, word string, at timestamp, tags array<string>, raw binary")
         once = ProcessingGuarantee.EXACTLY_ONCE
         run = Environment("job-1", "job", lineage, once, tmp_path, lambda *line: logs.append(line[2]))
         run = dataclasses.replace(run, fence=Fence("job-1", token), known_as=known_as)
         context = EpochContext("job", "sink", lineage, epoch, "exactly_once", run, digest)
-        described = ps.sinks.postgres(database[0], "public.readings", **({"key": "id"} | sink))
+        described = ps.sinks.postgres(url or database[0], "public.readings", **({"key": "id"} | sink))
         assert check_columns(described, frame) is None
         return write_postgres(described, frame, context)
 
     written.logs = logs
     return written
+
+
+def address_of(url):
+    address = urlsplit(url)
+    return address.hostname, address.port
+
+
+def literal(text):
+    return "'" + text.replace("'", "''") + "'"
 
 
 def row(n, word="w", second=0, tags=None, raw=None):
@@ -122,6 +133,58 @@ def test_another_epoch_of_the_same_number_and_a_run_that_has_lost_its_job_are_re
 def test_what_cannot_be_a_sink_is_told_when_it_is_written(wrong, message):
     with pytest.raises(UsageError, match=message):
         ps.sinks.postgres(**({"url": "postgresql://h/d", "table": "t"} | wrong))
+
+
+def test_a_password_with_all_that_means_something_in_a_url_comes_from_a_secret(database, write, tmp_path, monkeypatch):
+    password = "planted p@ss/w:rd?&#%41 ü\\'\""
+    host, port, role = *address_of(database[0]), f"clerk_{os.getpid()}"
+    (tmp_path / "DB_PASSWORD").write_text(password + "\n")
+    monkeypatch.setenv("PITSTOP_SECRETS", str(tmp_path))
+    database[1](f"CREATE ROLE {role} LOGIN PASSWORD {literal(password)}")
+    try:
+        database[1](f"GRANT ALL ON SCHEMA public TO {role}; GRANT ALL ON readings TO {role}")
+        path = database[0].rpartition("/")[2].partition("?")[0]
+        url = f"postgresql://{role}:${{secret:DB_PASSWORD}}@{host}:{port}/{path}?require_auth=scram-sha-256"
+        assert write([row(1)], url=url) == 1
+        assert database[1]("SELECT id FROM readings") == [(1,)]
+        (tmp_path / "DB_PASSWORD").write_text("planted-other")
+        with pytest.raises(psycopg.OperationalError) as error, errors_without_secrets():
+            write([row(2)], epoch=1, url=url)
+        assert "planted" not in "".join(traceback.format_exception(error.value))
+    finally:
+        database[1](f"DROP OWNED BY {role}; DROP ROLE {role}")
+
+
+def test_a_look_tells_what_the_table_misses_and_what_it_has_of_another_type(database):
+    place = KIND.place(ps.sinks.postgres(database[0], "readings"))
+
+    def look(columns, table="readings", **sink):
+        clause = KIND.look(ps.sinks.postgres(database[0], table, **sink), tuple(columns.items()))
+        assert clause.startswith(f"writes {place}".replace("'readings'", f"'{table}'"))
+        return clause.removeprefix(f"writes {place}: ")
+
+    database[1]("CREATE DOMAIN counted AS integer; CREATE TABLE needs (id counted, must text NOT NULL, at date)")
+    fine = {"id": "bigint", "word": "string", "at": "timestamp", "tags": "array<string>", "raw": "binary"}
+    assert look(fine, key="id") == "it has all columns, of types that hold them"
+    assert look(fine, key=("id", "word")) == "it has no unique index of the key (id, word)"
+    assert look({"id": "string", "at": "bigint", "more": "double", "x": "int"}) == (
+        "it has no column 'more' (double) and no column 'x' (int); column 'id' is bigint, and rows have string; "
+        "column 'at' is timestamp with time zone, and rows have bigint"
+    )
+    assert look({"id": "int", "at": "date"}, table="needs").endswith(
+        "'needs' of "
+        + place.partition(" of ")[2]
+        + ": column 'must' needs a value and has no default, and rows have no such column"
+    )
+    assert look({"id": "int"}, table="nowhere").endswith(", which is not there")
+    assert database[1]("SELECT to_regclass('pitstop_marks')") == [(None,)]
+
+
+def test_the_place_of_a_url_that_is_a_secret_is_its_name(tmp_path, monkeypatch):
+    monkeypatch.delenv("PITSTOP_SECRETS", raising=False)
+    assert KIND.place(ps.sinks.postgres("secret:DB_URL", "t")) == "the table 't' of secret:DB_URL"
+    url = "postgresql://bob:${secret:DB}@h:5433/d"
+    assert KIND.place(ps.sinks.postgres(url, "t")) == "the table 't' of h:5433/d"
 
 
 def test_no_password_is_shown():

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from pitstop.errors import UsageError
 from pitstop.kit.log_levels import VARIABLE, LogLevel, write_levels
 from pitstop.kit.logs import apply_levels
 from pitstop.spark.base.away import SourceFaultError
@@ -504,3 +505,10 @@ def test_an_object_without_a_number_among_others_stops_nothing_and_is_read_in_it
     told = capfd.readouterr().err
     assert "2 objects of an answer have no whole number 'sequence', such as {\\\"v\\\": 1}" in told
     assert "several objects" not in told
+
+
+def test_a_header_whose_secret_no_header_can_have_is_refused_without_a_word_of_it(open_reader, monkeypatch):
+    monkeypatch.setenv("PITSTOP_SECRET_KEY", "planted\r\nX-More: planted")
+    with pytest.raises(UsageError) as error:
+        open_reader(headers=json.dumps({"X-Key": "${secret:KEY}"}))
+    assert str(error.value) == "Source 'http_poll': header X-Key has what no header can have: printable ASCII alone."

@@ -1,14 +1,16 @@
 """A file from a real server, which may take its time in every way that a server can."""
 
+import threading
 import zlib
 from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import anyio
 import anyio.to_thread
 import httpx2
 import pytest
 
-from pitstop.kit.download import download
+from pitstop.kit.download import download, downloaded
 from tests.dripping import DRIPS, OK, serving
 
 
@@ -76,3 +78,40 @@ def test_an_answer_is_looked_at_before_its_body_is_read():
 
     with serving(OK + b"Content-Length: 1000000\r\n\r\n", b"#") as url, pytest.raises(ValueError, match=r"^127\.0\.0\.1$"):
         download(url, 1000, look=refuse)
+
+
+def test_headers_go_to_the_host_that_is_asked_and_to_no_other_that_it_leads_to():
+    heads = []
+
+    def answer(own):
+        class Answer(BaseHTTPRequestHandler):
+            def do_GET(self):
+                heads.append((own, self.path, self.headers.get("X-Key")))
+                to = {"/first": "/second", "/second": f"http://127.0.0.1:{other.server_port}/third"}.get(self.path)
+                self.send_response(302 if to else 200)
+                if to:
+                    self.send_header("Location", to)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        return Answer
+
+    one, other = (ThreadingHTTPServer(("127.0.0.1", 0), answer(name)) for name in ("one", "other"))
+    for server in (one, other):
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+
+        async def ask():
+            async with httpx2.AsyncClient() as client:
+                url = f"http://127.0.0.1:{one.server_port}/first"
+                return await downloaded(client, url, 10, 5.0, lambda response: None, {"X-Key": "hush"})
+
+        assert anyio.run(ask) == b""
+    finally:
+        for server in (one, other):
+            server.shutdown()
+            server.server_close()
+    assert heads == [("one", "/first", "hush"), ("one", "/second", "hush"), ("other", "/third", None)]

@@ -288,3 +288,17 @@ def test_secrets_of_the_chart_pull_images_of_clusters_that_name_none():
     image = dataclasses.replace(IMAGE, pull_secrets=("usual",))
     parts = {each["metadata"]["name"]: each for kind, each in children(named(), image, "mark") if kind is kinds.STATEFUL_SET}
     assert parts["hazelcast"]["spec"]["template"]["spec"]["imagePullSecrets"] == [{"name": "usual"}]
+
+
+def test_the_secret_of_jobs_is_a_folder_of_the_pods_that_run_drivers_and_of_no_others():
+    cluster = named(jobSecretName="passwords", spark={"master": "k8s", "serviceAccountName": "spark"})
+    for name in ("hazelcast-control-plane", "hazelcast"):
+        described = pod(cluster, name)
+        (volume,) = [each for each in described["volumes"] if each["name"] == "secrets"]
+        assert volume["secret"] == {"secretName": "passwords", "defaultMode": 0o440}
+        (container,) = described["containers"]
+        (mount,) = [each for each in container["volumeMounts"] if each["name"] == "secrets"]
+        assert mount["readOnly"]
+        assert {"name": "PITSTOP_SECRETS", "value": mount["mountPath"]} in container["env"]
+    assert "passwords" not in json.dumps(made(cluster)["ConfigMap", "hazelcast-spark"])
+    assert "secrets" not in json.dumps(pod(named(), "hazelcast")["volumes"])

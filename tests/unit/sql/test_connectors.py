@@ -1,5 +1,6 @@
 import pytest
 
+import pitstop as ps
 from pitstop.errors import UsageError
 from pitstop.sql.connectors import connector_of
 from pitstop.sql.parsing import parse
@@ -93,4 +94,14 @@ def test_a_topic_of_texts_has_one_column():
     assert connector_of(found).source(found).options["value"] == "text"
     wrong = mapping("(a VARCHAR) TYPE Kafka OPTIONS ('bootstrap.servers' = 'h:1', 'valueFormat' = 'varchar')")
     with pytest.raises(UsageError, match="has the column this with valueFormat varchar"):
+        connector_of(wrong).source(wrong)
+
+
+def test_a_topic_of_kafka_is_signed_in_to_by_options_that_say_what_security_says():
+    options = "'bootstrap.servers' = 'h:1', 'security.user' = 'jobs', 'security.password' = 'secret:p', 'security.tls' = 'false'"
+    signed_in = mapping(f"(id INT) TYPE Kafka OPTIONS ({options})")
+    source = connector_of(signed_in).source(signed_in)
+    assert source.options["security"] == ps.kafka_security(user="jobs", password="secret:p", tls=False).to_text()
+    wrong = mapping("(id INT) TYPE Kafka OPTIONS ('bootstrap.servers' = 'h:1', 'security.user' = 'jobs')")
+    with pytest.raises(UsageError, match="user needs password"):
         connector_of(wrong).source(wrong)

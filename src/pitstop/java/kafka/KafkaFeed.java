@@ -45,6 +45,7 @@ import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableCapability;
 import org.apache.spark.sql.connector.catalog.TableProvider;
 import org.apache.spark.sql.connector.expressions.Transform;
+import org.apache.spark.sql.connector.read.Batch;
 import org.apache.spark.sql.connector.read.InputPartition;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 import org.apache.spark.sql.connector.read.Scan;
@@ -70,6 +71,34 @@ public final class KafkaFeed implements TableProvider {
     static final ObjectMapper JSON = new ObjectMapper();
     static final Logger LOG = LoggerFactory.getLogger("pitstop.source.kafka");
     static final String READER = "org.apache.spark.sql.kafka010.KafkaSourceProvider";
+
+    /** Options that no plan of Spark may show, such as passwords, by the name that the option "kept" has. */
+    private static final Map KEPT = new HashMap();
+
+    public static void keep(String name, Map options) {
+        synchronized (KEPT) {
+            KEPT.put(name, new HashMap(options));
+        }
+    }
+
+    /** All options, with those that were kept. */
+    static CaseInsensitiveStringMap whole(CaseInsensitiveStringMap options) {
+        String name = options.get("kept");
+        if (name == null) {
+            return options;
+        }
+        Map all = new HashMap(options.asCaseSensitiveMap());
+        synchronized (KEPT) {
+            Map kept = (Map) KEPT.get(name);
+            if (kept == null) {
+                throw new IllegalStateException("The options of a source of Kafka are not here: nobody has kept them.");
+            }
+            all.putAll(kept);
+        }
+        all.remove("kept");
+        all.remove("security");
+        return new CaseInsensitiveStringMap(all);
+    }
 
     private static TableProvider reader() {
         try {
@@ -104,11 +133,11 @@ public final class KafkaFeed implements TableProvider {
         }
 
         public Set capabilities() {
-            return EnumSet.of(TableCapability.MICRO_BATCH_READ);
+            return EnumSet.of(TableCapability.MICRO_BATCH_READ, TableCapability.BATCH_READ);
         }
 
         public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
-            return new FeedScan(this.table.newScanBuilder(options).build(), options);
+            return new FeedScan(this.table.newScanBuilder(whole(options)).build(), options);
         }
     }
 
@@ -131,6 +160,10 @@ public final class KafkaFeed implements TableProvider {
 
         public String description() {
             return "pitstop.kafka";
+        }
+
+        public Batch toBatch() {
+            return this.scan.toBatch();
         }
 
         public MicroBatchStream toMicroBatchStream(String checkpoint) {
@@ -283,7 +316,7 @@ public final class KafkaFeed implements TableProvider {
             TreeMap facts = new TreeMap(options.asCaseSensitiveMap());
             facts.remove("gate");
             this.reading = facts.toString();
-            for (Iterator entries = options.asCaseSensitiveMap().entrySet().iterator(); entries.hasNext(); ) {
+            for (Iterator entries = whole(options).asCaseSensitiveMap().entrySet().iterator(); entries.hasNext(); ) {
                 Map.Entry entry = (Map.Entry) entries.next();
                 String name = (String) entry.getKey();
                 if (name.toLowerCase().startsWith("kafka.")) {

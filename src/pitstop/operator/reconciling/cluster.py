@@ -61,12 +61,13 @@ def reconcile_cluster(around: Surroundings, body: Object) -> float | None:
 
 def _missing_secret(around: Surroundings, cluster: Named) -> str | None:
     spec = cluster.resource.spec
-    if spec.license_key_secret_name is None and spec.store_secret_name is None:
+    names = [name for name in (spec.license_key_secret_name, spec.store_secret_name, spec.job_secret_name) if name is not None]
+    if not names:
         return None
     if around.world.find(kinds.STATEFUL_SET, cluster.namespace, cluster.name) is not None:
         return None  # it existed when the cluster was made, and is not needed again
-    for name in (spec.license_key_secret_name, spec.store_secret_name):
-        if name is not None and around.api.get(kinds.SECRET, cluster.namespace, name) is None:
+    for name in names:
+        if around.api.get(kinds.SECRET, cluster.namespace, name) is None:
             return name
     return None
 

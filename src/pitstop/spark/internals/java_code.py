@@ -29,6 +29,12 @@ def shared_class(spark: SparkSession, name: str) -> Any:
     return loader.loadClass(name)
 
 
+def compiled_class(spark: SparkSession, name: str) -> Any:
+    """Return a class of ours that is compiled against jars which the session has got, for use in the driver alone."""
+    loader = _compiled(spark, name, session_of(spark).sharedState().jarClassLoader()).getClassLoader()
+    return loader.loadClass(name.rpartition("/")[2])
+
+
 def provider(spark: SparkSession, name: str, jars: list[Path]) -> str:
     """Return the name of a class of ours for use as a format, compiled against jars that are not Spark's own.
 
@@ -50,6 +56,22 @@ def new(spark: SparkSession, java_class: Any, *arguments: Any) -> Any:
     for place, argument in enumerate(arguments):
         array[place] = argument
     return java_class.getConstructors()[0].newInstance(array)
+
+
+def call(spark: SparkSession, java_class: Any, name: str, *arguments: Any) -> Any:
+    """Return what the only static method of this name returns; texts and mappings of texts may be its arguments."""
+    array = gateway(spark).new_array(classes(spark).java.lang.Object, len(arguments))
+    for place, argument in enumerate(arguments):
+        array[place] = _mapping(spark, argument) if isinstance(argument, dict) else argument
+    methods = [method for method in java_class.getMethods() if method.getName() == name]
+    return methods[0].invoke(None, array)
+
+
+def _mapping(spark: SparkSession, pairs: dict[str, str]) -> Any:
+    mapping = classes(spark).java.util.HashMap()
+    for key, value in pairs.items():
+        mapping.put(key, value)
+    return mapping
 
 
 def _has(spark: SparkSession, loader: Any, name: str) -> bool:

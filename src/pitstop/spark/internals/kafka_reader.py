@@ -5,7 +5,8 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 
 from pitstop.kit.maven import Jar, fetch_jars
-from pitstop.spark.internals.java_code import provider
+from pitstop.spark.internals.java_code import call, compiled_class, provider
+from pitstop.spark.internals.jvm import session_of
 
 JARS = (
     Jar(
@@ -24,7 +25,15 @@ JARS = (
     Jar("org.apache.commons", "commons-pool2", "2.13.1", "f77a5060d6936a9144023584232f9de3f2248f1abfe156e9d31795f18770674f"),
 )
 """Spark's reader and the libraries that it needs. There is none for Spark 4.3: that of 4.2 was tried with it."""
-_FEED = "kafka/KafkaFeed"
+_FEED, _LOOK = "kafka/KafkaFeed", "kafka/KafkaLook"
+LOGIN_MODULES = {
+    "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
+    "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
+    "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
+}
+"""Mechanism of SASL -> the class by which Java's client signs in."""
+KEPT = "kept"
+"""The option of the feed that names what ``keep_options`` has kept for it."""
 
 
 def kafka_feed(spark: SparkSession) -> str:
@@ -33,3 +42,19 @@ def kafka_feed(spark: SparkSession) -> str:
     The jars are fetched if they are not there. PitstopError if they cannot be had.
     """
     return provider(spark, _FEED, fetch_jars(JARS))
+
+
+def keep_options(spark: SparkSession, key: str, options: dict[str, str]) -> str:
+    """Keep options for the feed in the memory of the session's Java, where no plan and no log shows them; return their name.
+
+    The feed must be known to the session (:func:`kafka_feed`).
+    """
+    feed = session_of(spark).sharedState().jarClassLoader().loadClass(_FEED.rpartition("/")[2])
+    call(spark, feed, "keep", key, options)
+    return key
+
+
+def kafka_look(spark: SparkSession, settings: dict[str, str], topics: str, pattern: str, seconds: float) -> str:
+    """Return what is in topics now, as JSON (java/kafka/KafkaLook.java). The jars are fetched if they are not there."""
+    kafka_feed(spark)
+    return str(call(spark, compiled_class(spark, _LOOK), "look", settings, topics, pattern, str(round(seconds * 1000))))

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 
-from pitstop.errors import PipelineError
+from pitstop.errors import PipelineError, UsageError
+from pitstop.kit.named_secrets import names_in, secret
 from pitstop.model.layout import StateLayout
 from pitstop.pipeline.migration import Migration
 from pitstop.pipeline.nodes import Node
@@ -74,6 +75,7 @@ def compile_pipeline(
     static = Lowering(spark, lowering.settings, streaming=False, strict=not runs_already, keeps_tables=False)
     stages = []
     for node in pipeline.nodes:
+        _check_secrets(node, runs_already)
         _check_migration(node, pipeline.migrations)
         if streaming and isinstance(node.spec, SourceSpec) and id(node) not in tables:
             _check_streamable(node)
@@ -153,6 +155,25 @@ def _own_rows(node: Node, pipeline: Pipeline) -> tuple[str, ...]:
 def _check_migration(node: Node, migrations: Mapping[str, Migration]) -> None:
     if node.name in migrations and not node.spec.stateful:
         raise PipelineError(f"Migration '{migrations[node.name].name}' is for stage '{node.name}', which keeps no state.")
+
+
+def _check_secrets(node: Node, runs_already: bool) -> None:
+    """Raise PipelineError if a source or sink names a secret that is missing, or looks up none."""
+    values: object
+    if isinstance(node.spec, SourceSpec):
+        word, takes, values = "Source", source_kind(node).secrets, node.source.values
+    elif isinstance(node.spec, SinkSpec):
+        word, takes, values = "Sink", sink_kind(node).secrets, node.sink
+    else:
+        return
+    for name in dict.fromkeys(names_in(values)):
+        if not takes and not runs_already:
+            raise PipelineError(f"{word} '{node.name}' ({node.location}) takes no secrets, and it names secret '{name}'.")
+        if takes:
+            try:
+                secret(name)
+            except UsageError as error:
+                raise PipelineError(f"{word} '{node.name}' ({node.location}): {error.message}") from None
 
 
 def _check_streamable(node: Node) -> None:

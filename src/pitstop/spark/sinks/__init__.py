@@ -13,7 +13,8 @@ from typing import Any, Generic, TypeVar
 
 from pyspark.sql import DataFrame
 
-from pitstop.errors import PipelineError
+from pitstop.errors import PipelineError, UsageError
+from pitstop.kit.named_secrets import errors_without_secrets
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.sinks import Sink
 from pitstop.spark.base.environment import Environment
@@ -110,6 +111,11 @@ class SinkKind(Generic[S]):
     file, or the place. None: no kind of source reads it, or it is not known."""
     placed: Callable[[S, Callable[[str], str]], S] = as_it_is
     """Gives the sink with its paths as ``whole(path)`` says, which knows what a relative path and ``~`` count from."""
+    secrets: bool = False
+    """True if it looks up the secrets that its values name, when it writes (pitstop.kit.named_secrets)."""
+    look: Callable[[S, tuple[tuple[str, str], ...]], str] | None = None
+    """Connects and tells what is there for rows of these columns (name, Spark type), for ``check``: a clause that goes on ``Sink
+    'name' (place) ...``; None: there is nothing to connect to. It runs in a thread of its own, and changes nothing."""
 
 
 def sink_kind(node: Node) -> SinkKind[Any]:
@@ -136,8 +142,14 @@ def write_sink(node: Node, rows: DataFrame, epoch: int, environment: Environment
         for lineage, number in environment.known_as[:1]:
             context = dataclasses.replace(context, lineage=lineage, epoch=number)
         environment.begins()
-    with errors_of_sink(node):
-        return kind.write(node.sink, rows, context)
+    with errors_without_secrets(), errors_of_sink(node):
+        try:
+            return kind.write(node.sink, rows, context)
+        except UsageError as error:
+            # A secret that is gone by now, say. Another attempt would find the same.
+            if not kind.secrets or type(error) is not UsageError:
+                raise
+            raise UsageError(f"Sink '{node.name}' ({node.location}): {error.message}", **error.details) from error
 
 
 def rehearse_sink(node: Node, rows: DataFrame, epoch: int, environment: Environment) -> None:

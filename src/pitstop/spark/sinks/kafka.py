@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import logging
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +22,13 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, StringType
 
 from pitstop.errors import EngineError
+from pitstop.kit.counts import counted
+from pitstop.kit.named_secrets import revealed
 from pitstop.maps.json_form import OPTIONS
 from pitstop.pipeline.sinks import KafkaSink
 from pitstop.spark.base.columns import to_column
+from pitstop.spark.base.kafka_clients import librdkafka_settings
+from pitstop.spark.base.looking import LOOK_SECONDS
 from pitstop.spark.base.naming import quoted
 from pitstop.spark.base.row_order import ORDER
 from pitstop.spark.sinks import LAST, EpochContext, SinkKind, take_all
@@ -35,6 +40,9 @@ if TYPE_CHECKING:
 TASKS = 4
 """The tasks of an epoch: a row of an epoch that is written again comes to the same one. Never changed: marks are kept by task."""
 _SECONDS = 60
+_SILENT = logging.getLogger("pitstop.sink.kafka.look")
+_SILENT.addHandler(logging.NullHandler())
+_SILENT.propagate = False
 _FORMS = (StringType, BinaryType)
 _BEGUN: set[tuple[str, str, int]] = set()
 """The sinks that this process has written, by name, topic and run."""
@@ -59,7 +67,7 @@ def write_kafka(sink: KafkaSink, rows: DataFrame, context: EpochContext) -> int:
     mark = Mark(context.lineage, context.epoch, context.digest, fence.token if fence is not None else 0)
     name = f"pitstop.{run.job_id}.{context.stage}"
     begins = (name, sink.topic, mark.token) not in _BEGUN
-    writer = _TaskWriter(sink.servers, sink.topic, name, mark, names, sink.settings, begins)
+    writer = _TaskWriter(revealed(sink.servers), sink.topic, name, mark, names, client_settings(sink), begins)
     messages = messages_of(sink, rows).repartition(TASKS, F.xxhash64(F.coalesce("key", "value")))
     run.ownership.check()
     run.begins()
@@ -69,6 +77,12 @@ def write_kafka(sink: KafkaSink, rows: DataFrame, context: EpochContext) -> int:
             raise EngineError(f"Sink '{context.stage}': {answer.problem}")
     _BEGUN.add((name, sink.topic, mark.token))
     return sum(answer.messages for answer in answers)
+
+
+def client_settings(sink: KafkaSink) -> tuple[tuple[str, str], ...]:
+    """Return the settings of librdkafka, with the values of secrets."""
+    security = librdkafka_settings(sink.security) if sink.security is not None else {}
+    return (*((name, revealed(setting)) for name, setting in sink.settings), *security.items())
 
 
 def messages_of(sink: KafkaSink, rows: DataFrame) -> DataFrame:
@@ -110,7 +124,7 @@ class _TaskWriter:
     mark: Mark
     names: tuple[tuple[str, int], ...]
     """Other lineages and numbers by which the topic may have the epoch."""
-    settings: tuple[tuple[str, str], ...]
+    settings: tuple[tuple[str, str], ...] = field(repr=False)
     begins: bool
     """True for the first epoch of a run: what a run before has left open is then ended, for readers wait for its end."""
 
@@ -206,8 +220,36 @@ def _answer(messages: int, problem: str | None) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, names=["messages", "problem"])
 
 
+def _look(sink: KafkaSink, columns: tuple[tuple[str, str], ...]) -> str:
+    from confluent_kafka import KafkaException
+    from confluent_kafka.admin import AdminClient
+
+    settings = {"bootstrap.servers": revealed(sink.servers), "log_level": 0} | dict(client_settings(sink))
+    try:
+        # Of all topics: to ask for one by its name lets some brokers make it.
+        topics = AdminClient(_of_consumer(settings), logger=_SILENT).list_topics(timeout=LOOK_SECONDS).topics
+    except KafkaException as error:
+        late = error.args[0].name() in ("_TRANSPORT", "_TIMED_OUT", "_ALL_BROKERS_DOWN")
+        why = f"no broker answered within {LOOK_SECONDS} s" if late else error.args[0].str()
+        return f"cannot write to {sink.servers}: {why}"
+    if sink.topic not in topics:
+        return f"writes to {sink.servers}: topic '{sink.topic}' is not there yet"
+    partitions = counted(len(topics[sink.topic].partitions), "partition")
+    return f"writes to {sink.servers}: topic '{sink.topic}' has {partitions}"
+
+
 def _rehearse(sink: KafkaSink, rows: DataFrame, context: EpochContext) -> None:
     take_all(messages_of(sink, rows))
 
 
-KIND = SinkKind(write_kafka, check_columns, _rehearse, rank=LAST, reads_once=True, transactional=True, handles_epochs=True)
+KIND = SinkKind(
+    write_kafka,
+    check_columns,
+    _rehearse,
+    rank=LAST,
+    reads_once=True,
+    transactional=True,
+    handles_epochs=True,
+    secrets=True,
+    look=_look,
+)

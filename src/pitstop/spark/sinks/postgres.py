@@ -16,6 +16,7 @@ from pyspark.sql.types import ArrayType, BinaryType, MapType, StructType
 
 from pitstop.errors import EngineError
 from pitstop.kit.counts import counted
+from pitstop.kit.named_secrets import is_reference, revealed_url
 from pitstop.maps.json_form import OPTIONS
 from pitstop.model.config import ProcessingGuarantee
 from pitstop.pipeline.sinks import PostgresSink
@@ -23,6 +24,7 @@ from pitstop.spark.base.columns import to_column
 from pitstop.spark.base.naming import quoted
 from pitstop.spark.base.row_order import ORDER
 from pitstop.spark.sinks import LAST, EpochContext, SinkKind, take_all
+from pitstop.spark.sinks.postgres_look import look_at_table
 
 if TYPE_CHECKING:
     from psycopg import Cursor
@@ -60,7 +62,7 @@ def write_postgres(sink: PostgresSink, rows: DataFrame, context: EpochContext) -
     table = _with_key(sink, table, context)
     run.ownership.check()
     run.begins()
-    with psycopg.connect(sink.url, connect_timeout=_CONNECT_SECONDS) as connection, connection.cursor() as cursor:
+    with psycopg.connect(revealed_url(sink.url), connect_timeout=_CONNECT_SECONDS) as connection, connection.cursor() as cursor:
         if run.guarantee is ProcessingGuarantee.EXACTLY_ONCE and not _marked(cursor, names, context):
             return 0
         if table.num_rows:
@@ -202,10 +204,25 @@ def _rehearse(sink: PostgresSink, rows: DataFrame, context: EpochContext) -> Non
 
 
 def _place(sink: PostgresSink) -> str:
+    if is_reference(sink.url):
+        return f"the table '{sink.table}' of {sink.url}"
     address = urlsplit(sink.url)
     return f"the table '{sink.table}' of {address.hostname}:{address.port or 5432}{address.path}"
 
 
+def _look(sink: PostgresSink, columns: tuple[tuple[str, str], ...]) -> str:
+    return look_at_table(sink, columns, _names(sink, []).target, _place(sink))
+
+
 KIND = SinkKind(
-    write_postgres, check_columns, _rehearse, rank=LAST, reads_once=True, transactional=True, handles_epochs=True, place=_place
+    write_postgres,
+    check_columns,
+    _rehearse,
+    rank=LAST,
+    reads_once=True,
+    transactional=True,
+    handles_epochs=True,
+    place=_place,
+    secrets=True,
+    look=_look,
 )

@@ -17,6 +17,7 @@ from pyspark.sql.datasource import DataSource
 from pitstop.errors import PipelineError
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.sources import Source
+from pitstop.spark.base.looking import Look
 from pitstop.spark.extensions import find_kind
 
 GROUP = "pitstop.sources"
@@ -87,6 +88,10 @@ class SourceKind:
     place: Callable[[Source], str | None] = no_folder
     """Names the folder that it reads, in the words of SinkKind.place, where ``folder`` does not: an update tells if it is another
     one."""
+    secrets: bool = False
+    """True if its readers look up the secrets that its options name, when they begin (pitstop.kit.named_secrets)."""
+    look: Callable[[SparkSession, Source], Look] | None = None
+    """Connects and tells what is there, for ``check``; None: there is nothing to connect to. It runs in a thread of its own."""
 
 
 def python_source(
@@ -100,11 +105,13 @@ def python_source(
     reads: Callable[[Source, str], bool] = nothing_of_sinks,
     placed: Callable[[Source, Callable[[str], str]], Source] = as_it_is,
     place: Callable[[Source], str | None] = no_folder,
+    secrets: bool = False,
 ) -> SourceKind:
     """Return the kind that a Python data source reads.
 
     It gets the source's options, and ``more(source)``, beside the run's facts. ``batch``: the class has a ``reader`` as well as a
-    ``streamReader``; ``has_limit``: it never reads more than an epoch's share.
+    ``streamReader``; ``has_limit``: it never reads more than an epoch's share; ``secrets``: it looks up the secrets that its
+    options name.
     """
 
     def options(source: Source, told: dict[str, str]) -> dict[str, str]:
@@ -129,6 +136,7 @@ def python_source(
         reads=reads,
         placed=placed,
         place=place,
+        secrets=secrets,
     )
 
 

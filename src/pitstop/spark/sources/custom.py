@@ -20,4 +20,4 @@ def _has_limit(source: Source) -> bool:
     return getattr(source.reader, "has_limit", False) is True
 
 
-KIND = SourceKind(_stream, has_limit=_has_limit)
+KIND = SourceKind(_stream, has_limit=_has_limit, secrets=True)

@@ -8,13 +8,14 @@ import json
 import secrets
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import Any
 
 import httpx2
 
 from pitstop.kit.download import downloaded
+from pitstop.kit.named_secrets import hidden, revealed_url
 from pitstop.spark.base.away import SourceFaultError
 
 Row = tuple[int, str]
@@ -45,8 +46,18 @@ class Fetcher:
     ``beginning`` is the number after which the source was to begin; ``warn`` gets what is odd in an answer.
     """
 
-    def __init__(self, url: str, limit: int, field: str, timeout: float, beginning: int, warn: Callable[[str], None]) -> None:
-        self._url, self._limit, self._field, self._timeout = url, limit, field, timeout
+    def __init__(
+        self,
+        url: str,
+        limit: int,
+        field: str,
+        timeout: float,
+        beginning: int,
+        warn: Callable[[str], None],
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self._url, self._limit, self._field, self._timeout = revealed_url(url), limit, field, timeout
+        self._headers = dict(headers or {})
         self._beginning, self._warn = beginning, warn
         # The client lasts, for it keeps its connection, and so does the loop that this belongs to. One request runs it at a time.
         self._client = httpx2.AsyncClient(timeout=None)
@@ -142,11 +153,12 @@ class Fetcher:
         try:
             url = str(httpx2.URL(self._url).copy_merge_params({"since": since, "limit": self._limit}))
             with self._turn:
-                body = self._loop.run_until_complete(downloaded(self._client, url, MOST_BYTES, self._timeout, _look))
+                download = downloaded(self._client, url, MOST_BYTES, self._timeout, _look, self._headers)
+                body = self._loop.run_until_complete(download)
         except TimeoutError:
             raise PollError(f"the answer was not complete after {self._timeout:g} s") from None
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise PollError(f"{type(error).__name__}: {error}") from error
+            raise PollError(hidden(f"{type(error).__name__}: {error}")) from None
         if len(body) > MOST_BYTES:
             most = f"{MOST_BYTES >> 20} MiB: give the source a lower limit, or have the server answer with less."
             raise SourceFaultError(f"{self.shown_url} answers a request for {self._limit} objects with more than {most}")

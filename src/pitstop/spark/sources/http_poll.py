@@ -8,6 +8,7 @@ partitions. Only a replay fetches again, and then checks that nothing is missing
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -17,7 +18,9 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
+from pitstop.errors import UsageError
 from pitstop.kit.counts import counted
+from pitstop.kit.named_secrets import revealed
 from pitstop.spark.internals.prefetching import prefetching
 from pitstop.spark.sources import python_source
 from pitstop.spark.sources.batch import EverythingReader
@@ -53,7 +56,8 @@ class HttpPollReader(DataSourceStreamReader):
         self._since = options.number("since", -1)
         timeout = options.number("timeoutMs", 10_000) / 1000
         field = options.text("sequence", "sequence")
-        self._fetcher = Fetcher(options.text("url"), self._limit, field, timeout, self._since, self._log.warning)
+        bounds = self._limit, field, timeout, self._since
+        self._fetcher = Fetcher(options.text("url"), *bounds, self._log.warning, _headers(options))
         self._buffer: list[Row] = []
         self._whole_from: int | None = None
         """The sequence number after which the buffer holds all objects, up to its last one."""
@@ -278,8 +282,16 @@ def _generation(offset: Offset) -> int:
     return int(offset.get("generation", 0))
 
 
+def _headers(options: SourceOptions) -> dict[str, str]:
+    headers = {name: revealed(value) for name, value in json.loads(options.text("headers", "{}")).items()}
+    for name, value in headers.items():
+        if not (value.isascii() and value.isprintable()):
+            raise UsageError(f"Source '{options.stage}': header {name} has what no header can have: printable ASCII alone.")
+    return headers
+
+
 class HttpPollSource(DataSource):
-    """Options: url, limit, intervalMs, timeoutMs, sequence, since, maxRows, and those of every source (shared.py)."""
+    """Options: url, limit, intervalMs, timeoutMs, sequence, since, maxRows, headers, and those of every source (shared.py)."""
 
     @classmethod
     def name(cls) -> str:
@@ -295,4 +307,4 @@ class HttpPollSource(DataSource):
         return EverythingReader(HttpPollReader(SourceOptions("http_poll", self.options)))
 
 
-KIND = python_source(HttpPollSource, batch=True, gated=True, has_limit=True)
+KIND = python_source(HttpPollSource, batch=True, gated=True, has_limit=True, secrets=True)

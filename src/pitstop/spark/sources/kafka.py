@@ -10,23 +10,51 @@ import json
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from pitstop.kit.named_secrets import names_in, revealed
+from pitstop.pipeline.kafka_security import KafkaSecurity
 from pitstop.pipeline.sources import Source
-from pitstop.spark.internals.kafka_reader import kafka_feed
+from pitstop.spark.base.kafka_clients import java_properties
+from pitstop.spark.base.looking import Look
+from pitstop.spark.internals.kafka_reader import KEPT, kafka_feed, keep_options
 from pitstop.spark.sources import SourceKind
+from pitstop.spark.sources.kafka_look import look_at_topics
 
-_OWN = ("topics", "pattern", "value", "start", "metadata", "onLoss", "maxRows")
+_OWN = ("topics", "pattern", "value", "start", "metadata", "onLoss", "maxRows", "security")
 
 
 def _stream(spark: SparkSession, source: Source, facts: dict[str, str]) -> DataFrame:
-    reader = spark.readStream.format(kafka_feed(spark)).options(**source.options, **facts)
+    feed = kafka_feed(spark)
+    reader = spark.readStream.format(feed).options(**source.options, **facts, **_kept(spark, source))
     return _rows(reader.options(**_readers(source), failOnDataLoss=_fails(source)).load(), source)
 
 
 def _batch(spark: SparkSession, source: Source, facts: dict[str, str]) -> DataFrame:
-    kafka_feed(spark)
+    feed, kept = kafka_feed(spark), _kept(spark, source)
     consumer = {name: value for name, value in source.options.items() if name not in _OWN}
-    reader = spark.read.format("kafka").options(**consumer, **_readers(source), failOnDataLoss=_fails(source))
+    options = {**consumer, **_readers(source), **kept, "failOnDataLoss": _fails(source)}
+    reader = spark.read.format(feed if kept else "kafka").options(**options)
     return _rows(reader.load(), source)
+
+
+def _look(spark: SparkSession, source: Source) -> Look:
+    options = source.options | _hidden_options(source)
+    settings = {name.removeprefix("kafka."): value for name, value in options.items() if name.startswith("kafka.")}
+    return look_at_topics(spark, source, settings, _rows)
+
+
+def _kept(spark: SparkSession, source: Source) -> dict[str, str]:
+    """Keep what no plan of Spark may show for the feed; return the option by which it finds it, none if there is nothing."""
+    values = _hidden_options(source)
+    return {KEPT: keep_options(spark, source.digest, values)} if values else {}
+
+
+def _hidden_options(source: Source) -> dict[str, str]:
+    """Return the options that hold secrets, with their values, and those that follow from ``security``."""
+    values = {name: revealed(value) for name, value in source.options.items() if name not in _OWN and any(names_in(value))}
+    if "security" in source.options:
+        properties = java_properties(KafkaSecurity.from_text(source.options["security"]))
+        values |= {f"kafka.{name}": value for name, value in properties.items()}
+    return values
 
 
 def _readers(source: Source) -> dict[str, str]:
@@ -89,4 +117,4 @@ def _fact(name: str) -> Column:
     return F.col("key").cast("string") if name == "key" else F.col(name)
 
 
-KIND = SourceKind(_stream, _batch, gated=True, has_limit=lambda source: True)
+KIND = SourceKind(_stream, _batch, gated=True, has_limit=lambda source: True, secrets=True, look=_look)
