@@ -12,6 +12,8 @@ _SECRET = re.compile(_WORDS, re.IGNORECASE)
 _IN_URL = re.compile(rf"([?&;][^=&;#]*(?:{_WORDS})[^=&;#]*=)[^&;#\s]*", re.IGNORECASE)
 _USER = re.compile(r"(?<=://)[^/?#\s]*@")
 _HIDDEN = "***"
+KEY, VALUE = "__key", "this"
+"""The columns of maps and topics: the key, and a value that is no object."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,18 @@ class Mapping:
     def outside(self) -> str:
         """The name of the rows outside."""
         return self.external if self.external is not None else self.name
+
+    def has(self, column: str) -> bool:
+        """Return True if it has a column of that name."""
+        return any(each.name == column for each in self.columns)
+
+    def option(self, name: str, usual: str) -> str:
+        """Return the value of an option."""
+        return self.options.get(name, usual)
+
+    def names(self, option: str) -> list[str]:
+        """Return the names that an option holds, with commas between them."""
+        return [name.strip() for name in self.option(option, "").split(",") if name.strip()]
 
     def statement(self) -> str:
         """Return the CREATE MAPPING that makes it."""
