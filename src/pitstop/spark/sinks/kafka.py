@@ -11,7 +11,6 @@ import dataclasses
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -22,6 +21,7 @@ from pyspark.sql.types import BinaryType, StringType
 
 from pitstop.errors import EngineError
 from pitstop.maps.json_form import OPTIONS
+from pitstop.pipeline.needs import OF_SINKS
 from pitstop.pipeline.sinks import KafkaSink
 from pitstop.spark.base.columns import to_column
 from pitstop.spark.base.naming import quoted
@@ -94,8 +94,9 @@ def _bytes(rows: DataFrame, column: str) -> Column:
 
 def check_columns(sink: KafkaSink, rows: DataFrame) -> str | None:
     """Return why the sink cannot be written; Spark's own errors report what is no column or expression of these rows."""
-    if find_spec("confluent_kafka") is None:
-        return "it needs the package confluent-kafka where jobs run: pip install 'pitstop[kafka]'."
+    missing_package = OF_SINKS["kafka"].missing_package()
+    if missing_package is not None:
+        return missing_package
     messages_of(sink, rows)
     return None
 
