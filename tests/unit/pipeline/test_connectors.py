@@ -1,6 +1,8 @@
 """Kinds of sources and sinks as people look them up: from the functions and their documentation, whatever is added to them."""
 
 import inspect
+import re
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +10,9 @@ from pitstop.errors import UsageError
 from pitstop.pipeline import sinks, sources
 from pitstop.pipeline.connectors import Role, kinds, kinds_called
 from pitstop.pipeline.needs import OF_SINKS, OF_SOURCES, Needs
+from pitstop.sql.connectors import CONNECTORS
+
+DOCS = Path(__file__).parents[3] / "docs"
 
 
 def test_all_kinds_are_there_and_each_option_has_a_type_and_a_meaning():
@@ -60,3 +65,22 @@ def test_a_missing_package_is_told_with_its_install_line():
 def test_without_a_cache_folder_all_jars_are_missing(monkeypatch):
     monkeypatch.setenv("PITSTOP_CACHE", "")
     assert OF_SOURCES["kafka"].missing_jars() == list(OF_SOURCES["kafka"].jars)
+
+
+def test_the_page_of_connectors_has_each_kind_with_its_install_line_and_a_page_that_exists():
+    lines = re.findall(r"^\| `(ps\.\w+\.\w+)` (.*)$", (DOCS / "connectors.md").read_text(), re.MULTILINE)
+    assert sorted(call for call, _ in lines) == sorted(kind.call for kind in kinds())
+    texts = dict(lines)
+    for kind in kinds():
+        pages = re.findall(r"\]\(([\w-]+\.md)\)", texts[kind.call])
+        assert pages, f"{kind.call} has no page"
+        assert all((DOCS / page).is_file() for page in pages), texts[kind.call]
+        assert (kind.needs.install_line or "") in texts[kind.call]
+        assert not kind.needs.jars or f"`pitstop fetch-jars {kind.name}`" in texts[kind.call]
+
+
+def test_the_page_of_connectors_names_the_types_of_mappings_that_are_read_and_written():
+    sources_part, _, sinks_part = (DOCS / "connectors.md").read_text().partition("## Sinks")
+    for part, readable in ((sources_part, True), (sinks_part, False)):
+        types = {connector.name for connector in CONNECTORS if (connector.source if readable else connector.sink) is not None}
+        assert set(re.findall(r"`([A-Z]\w+)`", part)) == types
