@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from pitstop.cli import artifacts, backups, cluster, jobs, maps, operating, page, pgwire, show, snapshots, sql, states
+from pitstop.cli import artifacts, backups, cluster, connectors, jobs, maps, operating, page, pgwire, show, snapshots, sql, states
 from pitstop.cli.context import EXIT_INTERRUPTED, Call, fail, given_token
 from pitstop.cli.register import Group, OutputFormat, TokenFile, Url, Verbosity, register, silence
 from pitstop.cli.terminal import plain_output
@@ -289,6 +289,7 @@ snapshots.add_to(app)
 sql.add_to(app)
 pgwire.add_to(app)
 artifacts.add_to(app)
+connectors.add_to(app)
 app.add_typer(maps.app, name="map")
 app.add_typer(states.app, name="snapshot")
 app.add_typer(cluster.app, name="cluster")

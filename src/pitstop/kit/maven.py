@@ -8,11 +8,13 @@ import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-
-import httpx2
+from typing import TYPE_CHECKING
 
 from pitstop.errors import PitstopError, UsageError
 from pitstop.kit.cache_folder import FOLDER_VARIABLE, cache_folder
+
+if TYPE_CHECKING:
+    import httpx2
 
 REPOSITORY_VARIABLE = "PITSTOP_MAVEN"
 """The variable that names another repository, such as a mirror, by its URL."""
@@ -55,15 +57,24 @@ def fetch_jars(jars: Iterable[Jar]) -> list[Path]:
     PitstopError if one cannot be had, or is another file than the one that was tried.
     """
     folder = jar_folder()
-    return [_fetched(jar, folder) for jar in jars]
+    return [fetch_jar(jar, folder) for jar in jars]
 
 
-def _fetched(jar: Jar, folder: Path) -> Path:
+def has_jar(jar: Jar, folder: Path) -> bool:
+    """Return True if the folder has the jar as it was tried."""
+    file = folder / jar.file_name
+    return file.exists() and _digest(file.read_bytes()) == jar.sha256
+
+
+def fetch_jar(jar: Jar, folder: Path) -> Path:
+    """Return the file of a jar in the folder, fetched if it is not there. Errors are those of :func:`fetch_jars`."""
     file = folder / jar.file_name
     if file.exists():
         if _digest(file.read_bytes()) == jar.sha256:
             return file
         raise PitstopError(f"The file {file} is not the jar that Pitstop was tried with: remove it, and it is fetched anew.")
+    import httpx2  # here, for most who know of jars fetch none
+
     url = f"{os.environ.get(REPOSITORY_VARIABLE, REPOSITORY).rstrip('/')}/{jar.path}"
     address = str(httpx2.URL(url).copy_with(userinfo=b"", query=None))
     try:
@@ -82,8 +93,9 @@ def _fetched(jar: Jar, folder: Path) -> Path:
 
 
 def _reason(error: httpx2.HTTPError) -> str:
-    if isinstance(error, httpx2.HTTPStatusError):
-        return f"it answers {error.response.status_code}"
+    response = getattr(error, "response", None)
+    if response is not None:
+        return f"it answers {response.status_code}"
     return str(error) or type(error).__name__
 
 

@@ -220,7 +220,7 @@ def map(
     update: Callable[[Any, dict[str, Any]], Any] | None = None,
     order_by: Any = None,
 ) -> Sink:
-    """Write rows into a map. ``key`` names the key column; its text is the key of the entry.
+    """Write rows into the map ``name``. ``key`` names the key column; its text is the key of the entry.
 
     ``value``: a column name or expression; default: a JSON object of all columns. A null value removes the
     entry. ``mode="delete"`` removes every key it gets. With ``merge(old, new) -> value`` or ``update(old, row)
@@ -251,7 +251,7 @@ def logger(template: str | None = None) -> Sink:
 
 
 def files(path: str, format: str = "parquet", partition_by: tuple[str, ...] | list[str] = (), **options: Any) -> Sink:
-    """Write files into a folder: ``parquet``, ``json`` or ``csv``. Exactly-once: a file appears only with its epoch.
+    """Write files into a folder; ``format`` is ``parquet``, ``json`` or ``csv``. Exactly-once: a file appears with its epoch.
 
     ``options`` are those of Spark's writer of that format, such as ``header=True`` or ``timestampFormat``, and go before what
     follows. CSV is that of RFC 4180: quotes are doubled, blanks stay, an empty text is ``""`` and null is nothing. (In a CSV of
@@ -287,8 +287,9 @@ def kafka(
     settings: Mapping[str, str] | None = None,
     security: KafkaSecurity | Mapping[str, Any] | None = None,
 ) -> Sink:
-    """Write rows as messages of a topic. Exactly once for readers of committed messages (``isolation.level=read_committed``).
+    """Write rows as messages of ``topic``. Exactly once for readers of committed messages (``isolation.level=read_committed``).
 
+    ``servers`` are addresses as ``host:port,host:port``.
     ``key``, ``value`` and ``headers`` are column names or expressions. A text or binary column is written as it is, any other
     one as JSON; without ``value`` it is a JSON object of all columns. A null value is a tombstone. Rows with one key keep to one
     partition.
@@ -342,7 +343,7 @@ def noop() -> Sink:
 
 
 def custom(writer: SinkWriter) -> Sink:
-    """Write rows by a user-defined sink, see :class:`SinkWriter`."""
+    """Write rows by a user-defined sink: ``writer`` is a :class:`SinkWriter`."""
     return CustomSink(writer)
 
 

@@ -98,6 +98,7 @@ def csv_tail(
     """Read lines appended to the files of a folder as CSV (RFC 4180) without header; UTF-8, with or without a byte order mark.
 
     Rows: the columns of ``schema`` (DDL). Offset: the byte position in each file. A line counts once its newline is there.
+    ``separator`` stands between fields.
     ``glob`` says which files of the folder; ``max_bytes`` bounds what one epoch reads. A file that was renamed in its folder, or
     moved to another one of the glob, is read on to its end, whatever its new name; one that was truncated or replaced is read
     from its start, with a warning; one with several names, by links, is read once. A field in quotes may hold separators and
@@ -143,7 +144,7 @@ def http_poll(
     max_rows: int = 10_000,
     headers: Mapping[str, str] | None = None,
 ) -> Source:
-    """Read objects of a JSON array served over HTTP: ``GET url?since=N&limit=M``.
+    """Read objects of a JSON array served over HTTP: ``GET url?since=N&limit=M``, where ``url`` is yours.
 
     Rows: the columns of ``schema`` (DDL), taken from the object. Offset: the highest value of the field
     ``sequence`` seen; ``since`` is exclusive, -1 begins at the beginning. At most ``limit`` objects a
@@ -284,7 +285,7 @@ def _kafka_start(start: str | datetime | Mapping[str, Mapping[int, int]]) -> str
 
 
 def map_journal(map_name: str, start: str = "oldest", max_events: int = 100_000) -> Source:
-    """Read the event journal of a map: every put, update and removal, in order.
+    """Read the event journal of the map ``map_name``: every put, update and removal, in order.
 
     Rows: ``sequence bigint, kind string, key string, old_value string, new_value string, time timestamp,
     lost bigint`` (``kind`` is ADDED, UPDATED, REMOVED or EXPIRED; values are JSON text; ``lost`` is how many events were
@@ -297,7 +298,7 @@ def map_journal(map_name: str, start: str = "oldest", max_events: int = 100_000)
 
 
 def map_entries(map_name: str) -> Source:
-    """Read the entries of a map as they are at that moment: ``key string, value string`` (JSON text); bounded.
+    """Read the entries of the map ``map_name`` as they are now: ``key string, value string`` (JSON text); bounded.
 
     For batch jobs, and for tables of hash joins.
     """
@@ -305,11 +306,11 @@ def map_entries(map_name: str) -> Source:
 
 
 def files(path: str, format: str, schema: str | None = None, streaming: bool = False, **options: Any) -> Source:
-    """Read files of a folder by Spark's own reader: ``csv``, ``json``, ``parquet`` or ``text``.
+    """Read files of a folder by Spark's own reader; ``format`` is ``csv``, ``json``, ``parquet`` or ``text``.
 
     Batch by default (the job completes when they are read); with ``streaming=True`` the folder is watched
-    for new files, each read once; such a folder needs a schema, unless it is one of text. ``options`` are those of Spark's
-    reader, such as ``header=True``, or ``maxFilesPerTrigger=1``, which bounds what one epoch reads.
+    for new files, each read once; such a folder needs a ``schema`` (DDL), unless it is one of text. ``options`` are those of
+    Spark's reader, such as ``header=True``, or ``maxFilesPerTrigger=1``, which bounds what one epoch reads.
     A file that was written more than a week before the newest that was read is passed over, unless ``maxFileAge="365d"``, or
     what you choose, says otherwise: Spark remembers for that long which files it has read.
 
@@ -343,12 +344,12 @@ def files(path: str, format: str, schema: str | None = None, streaming: bool = F
 
 
 def items(rows: Sequence[Sequence[Any] | dict[str, Any]], schema: str) -> Source:
-    """Read a fixed list of rows, for tests and examples; bounded."""
+    """Read a fixed list of ``rows``, which have the columns of ``schema`` (DDL), for tests and examples; bounded."""
     return Source("items", schema=schema, bounded=True, reader=tuple(rows))
 
 
 def rate(rows_per_second: int = 10, start: int = 0) -> Source:
-    """Read ``sequence bigint, time timestamp``: so many numbers a second, from ``start`` on, without gaps.
+    """Read ``sequence bigint, time timestamp``: ``rows_per_second`` numbers a second, from ``start`` on, without gaps.
 
     The time of number n is the moment it was due, so reading it again gives the same rows.
     """
@@ -360,7 +361,8 @@ def rate(rows_per_second: int = 10, start: int = 0) -> Source:
 def custom(data_source: type, schema: str | None = None, **options: Any) -> Source:
     """Read a user-defined source: a ``pyspark.sql.datasource.DataSource`` class with a ``streamReader``.
 
-    Its offsets must be explicit and seekable: reading between the same two offsets gives the same rows.
+    Its offsets must be explicit and seekable: reading between the same two offsets gives the same rows. ``data_source`` is the
+    class, ``schema`` the DDL of its rows (None: it says them itself), and ``options`` are those that it reads.
     """
     return Source("custom", {k: str(v) for k, v in options.items()}, schema=schema, reader=data_source)
 

@@ -7,8 +7,8 @@ from pitstop.maps.json_form import OPTIONS
 from pitstop.service.api import Service
 from pitstop.service.selecting import Queries, select
 from pitstop.sql.catalog import Catalog
-from pitstop.sql.connectors import IMAP, KEY, connector_of, is_single
-from pitstop.sql.mappings import Mapping
+from pitstop.sql.connectors import IMAP, connector_of, is_single
+from pitstop.sql.mappings import KEY, Mapping
 from pitstop.sql.names import streams
 from pitstop.sql.places import Place
 from pitstop.sql.statements import Insert, Query, Writing
@@ -25,8 +25,9 @@ def insert_rows(insert: Insert, service: Service, catalog: Catalog, queries: Que
     connector, prefix = connector_of(mapping), insert.place.prefix
     if connector.sink is None:
         raise UsageError(prefix + f"{insert.writing} INTO clause is not supported for {connector.name}")
-    if insert.writing is Writing.SINK and connector.writing is not Writing.SINK:
-        raise UsageError(prefix + f"SINK INTO clause is not supported for {connector.name}")
+    objection = connector.objection(mapping, insert.writing) if connector is not IMAP else None
+    if objection is not None:
+        raise UsageError(prefix + f"{insert.writing} INTO clause is not supported for {connector.name}{objection}")
     if streams(insert.query, things):
         raise UsageError(prefix + "You must use CREATE JOB statement for a streaming DML query")
     if connector is not IMAP:

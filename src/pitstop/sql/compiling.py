@@ -16,9 +16,9 @@ from sqlglot import exp
 from pitstop.errors import UsageError
 from pitstop.pipeline.stages import Pipeline
 from pitstop.sql import results
-from pitstop.sql.connectors import IMAP, VALUE, columns_of, columns_of_entries, connector_of
+from pitstop.sql.connectors import IMAP, columns_of, columns_of_entries, connector_of
 from pitstop.sql.joining import join
-from pitstop.sql.mappings import Mapping, View
+from pitstop.sql.mappings import VALUE, Mapping, View
 from pitstop.sql.mappings import Named as NamedThing
 from pitstop.sql.names import is_information, query_of
 from pitstop.sql.naming import StageNames
@@ -78,9 +78,11 @@ class _Compiler:
         connector = connector_of(mapping)
         if connector.sink is None:
             raise UsageError(insert.place.prefix + f"{insert.writing} INTO clause is not supported for {connector.name}")
-        if insert.writing is not connector.writing:
-            other = f", use {connector.writing} INTO" if connector.writing is Writing.SINK else ""
-            raise UsageError(insert.place.prefix + f"{insert.writing} INTO clause is not supported for {connector.name}{other}")
+        objection = connector.objection(mapping, insert.writing)
+        if objection is not None:
+            raise UsageError(
+                insert.place.prefix + f"{insert.writing} INTO clause is not supported for {connector.name}{objection}"
+            )
         name = f"into-{mapping.name}"
         if any(node.name == name for node in self.pipeline.nodes):
             message = f"The job writes into '{mapping.name}' already: put both queries together by UNION ALL"
@@ -90,6 +92,8 @@ class _Compiler:
         refuse_window(relation, insert.query)
         self._line = insert.place.line
         stage = relation.stage.select(*written(insert, mapping, relation))
+        if connector.renames and any(column.external is not None for column in mapping.columns):
+            stage = stage.select(*(f"{quoted(column.name)} AS {quoted(column.outside)}" for column in mapping.columns))
         stage.write_to(connector.sink(mapping), name=name)
 
     def rows(self, query: Query) -> Relation:

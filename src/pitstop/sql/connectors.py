@@ -5,22 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Mapping as AnyMapping
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
 
 from pitstop.errors import UsageError
 from pitstop.kit.durations import milliseconds
 from pitstop.kit.local_paths import whole_pattern
 from pitstop.model.origin import PathOrigin, of_nobody_here
 from pitstop.pipeline import sinks, sources
-from pitstop.pipeline.kafka_security import KafkaSecurity, kafka_security
 from pitstop.pipeline.sinks import Sink
 from pitstop.pipeline.sources import Source
-from pitstop.sql.mappings import Column, Mapping
+from pitstop.sql import database_tables, topics
+from pitstop.sql.mappings import KEY, VALUE, Column, Mapping, truth
 from pitstop.sql.statements import Writing
 from pitstop.sql.types import quoted
 
-KEY, VALUE = "__key", "this"
-"""The columns of maps: the key, and a value that is no object."""
+
+def _by_insert(mapping: Mapping, writing: Writing) -> str | None:
+    return None if writing is Writing.INSERT else ""
+
+
+def _by_sink(mapping: Mapping, writing: Writing) -> str | None:
+    return None if writing is Writing.SINK else f", use {Writing.SINK} INTO"
+
+
+def _any(mapping: Mapping) -> None:
+    """Accept every mapping whose options and columns are right by themselves."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +40,9 @@ class Connector:
     """Makes the source that reads a mapping; None: it cannot be read."""
     sink: Callable[[Mapping], Sink] | None = None
     """Makes the sink that writes a mapping; None: it cannot be written."""
-    writing: Writing = Writing.INSERT
-    """The statement by which it is written."""
+    objection: Callable[[Mapping, Writing], str | None] = _by_insert
+    """Gives the reason why a statement does not write it: a clause that goes on ``INSERT INTO clause is not supported for TYPE``;
+    None if it does."""
     streams: Callable[[Mapping], bool] = lambda mapping: True
     """Returns True if the rows of a mapping have no end."""
     columns: tuple[Column, ...] | None = None
@@ -41,6 +50,10 @@ class Connector:
     options: AnyMapping[str, Callable[[str], object]] = field(default_factory=dict)
     """Option -> the function that reads its text, with ValueError or UsageError for a wrong one."""
     needed: tuple[str, ...] = ()
+    check: Callable[[Mapping], None] = _any
+    """Raises UsageError for columns and options that are not right together."""
+    renames: bool = False
+    """True if its sink writes the mapping's columns by their names outside, and so needs columns."""
     whole: Callable[[str, Callable[[str], str]], str] | None = None
     """Makes the option path a whole path, by what a relative one counts from; None: it has none."""
 
@@ -63,18 +76,19 @@ def connector_of(mapping: Mapping) -> Connector:
             raise UsageError(f"A mapping of TYPE {kind.name} needs option {key}")
     if kind.columns is not None and mapping.columns and mapping.columns != kind.columns:
         raise UsageError(f"A mapping of TYPE {kind.name} has columns {', '.join(c.name for c in kind.columns)}: leave them out")
-    if kind.columns is None and not mapping.columns and kind.source is not None:
+    if kind.columns is None and not mapping.columns and (kind.source is not None or kind.renames):
         raise UsageError(f"A mapping of TYPE {kind.name} needs its columns: name (column type, ...)")
     names = [column.name.lower() for column in mapping.columns]
     for number, name in enumerate(names):
         if name in names[:number]:
             twice = f"'{mapping.columns[names.index(name)].name}' and '{mapping.columns[number].name}'"
             raise UsageError(f"Columns {twice} differ in case alone, which Spark takes for the same")
-    if kind is IMAP and all(column.name != KEY for column in mapping.columns):
+    if kind is IMAP and not mapping.has(KEY):
         raise UsageError(f"A mapping of TYPE {kind.name} needs a column {KEY}")
-    for name in _names(mapping, "orderBy"):
+    for name in mapping.names("orderBy"):
         if name not in (column.name for column in mapping.columns):
             raise UsageError(f"Option orderBy names columns of the mapping, and it has no column {name}")
+    kind.check(mapping)
     return kind
 
 
@@ -118,10 +132,6 @@ def columns_of_entries(mapping: Mapping) -> list[str]:
     return [f"{texts[column.name]} AS {quoted(column.name)}" for column in mapping.columns]
 
 
-def _value(mapping: Mapping, name: str, usual: str) -> str:
-    return mapping.options.get(name, usual)
-
-
 def _ddl(mapping: Mapping) -> str:
     return ", ".join(f"{quoted(column.outside)} {column.type}" for column in mapping.columns)
 
@@ -130,9 +140,9 @@ def _csv_tail(mapping: Mapping) -> Source:
     return sources.csv_tail(
         mapping.options["path"],
         _ddl(mapping),
-        glob=_value(mapping, "glob", "*.csv"),
-        separator=_value(mapping, "separator", ","),
-        multiline=_truth(_value(mapping, "multiline", "false")),
+        glob=mapping.option("glob", "*.csv"),
+        separator=mapping.option("separator", ","),
+        multiline=truth(mapping.option("multiline", "false")),
     )
 
 
@@ -140,52 +150,20 @@ def _http_poll(mapping: Mapping) -> Source:
     return sources.http_poll(
         mapping.options["url"],
         _ddl(mapping),
-        limit=int(_value(mapping, "limit", "200")),
-        interval=_value(mapping, "interval", "2 seconds"),
-        timeout=_value(mapping, "timeout", "10 seconds"),
-        sequence=_value(mapping, "sequence", "sequence"),
-        since=int(_value(mapping, "since", "-1")),
+        limit=int(mapping.option("limit", "200")),
+        interval=mapping.option("interval", "2 seconds"),
+        timeout=mapping.option("timeout", "10 seconds"),
+        sequence=mapping.option("sequence", "sequence"),
+        since=int(mapping.option("since", "-1")),
     )
-
-
-def _kafka(mapping: Mapping) -> Source:
-    formats = {"json-flat": "json", "varchar": "text"}
-    value = _value(mapping, "valueFormat", "json")
-    fields = ", ".join(f"{quoted(column.outside)} {column.type}" for column in mapping.columns if column.name not in (KEY, VALUE))
-    text = value == "varchar"
-    if text == bool(fields) or text != any(column.name == VALUE for column in mapping.columns):
-        raise UsageError(f"A mapping of TYPE Kafka has the column {VALUE} with valueFormat varchar, and fields with others")
-    for column in mapping.columns:
-        if column.name in (KEY, VALUE) and (column.type != "string" or column.external is not None):
-            raise UsageError(f"Column {column.name} of a mapping of TYPE Kafka is VARCHAR, and has no EXTERNAL NAME")
-    return sources.kafka(
-        mapping.options["bootstrap.servers"],
-        mapping.outside,
-        value=cast("Any", formats.get(value, value)),
-        schema=fields or None,
-        start=_value(mapping, "auto.offset.reset", "earliest"),
-        with_metadata={"key": KEY} if any(column.name == KEY for column in mapping.columns) else {},
-        on_loss=cast("Any", _value(mapping, "onLoss", "fail")),
-        security=_security(mapping),
-    )
-
-
-def _security(mapping: Mapping) -> KafkaSecurity | None:
-    """Return what the options ``security.*`` say; None if there are none."""
-    pairs = {name: mapping.options[name] for name in _SECURITY if name in mapping.options}
-    return kafka_security(**{_SECURITY[name][0]: _SECURITY[name][1](value) for name, value in pairs.items()}) if pairs else None
-
-
-def _rate(mapping: Mapping) -> Source:
-    return sources.rate(int(_value(mapping, "rowsPerSecond", "10")), int(_value(mapping, "start", "0")))
 
 
 def _journal(mapping: Mapping) -> Source:
-    return sources.map_journal(mapping.options.get("map", mapping.outside), start=_value(mapping, "start", "oldest"))
+    return sources.map_journal(mapping.options.get("map", mapping.outside), start=mapping.option("start", "oldest"))
 
 
 def _files(mapping: Mapping) -> Source:
-    format_ = _value(mapping, "format", "parquet")
+    format_ = mapping.option("format", "parquet")
     return sources.files(
         mapping.options["path"], format_, _ddl(mapping), streaming=_is_watched(mapping), **_header(mapping, format_)
     )
@@ -196,21 +174,13 @@ def _header(mapping: Mapping, format_: str) -> dict[str, str]:
 
 
 def _into_files(mapping: Mapping) -> Sink:
-    parts = _names(mapping, "partitionBy")
-    format_ = _value(mapping, "format", "parquet")
+    parts = mapping.names("partitionBy")
+    format_ = mapping.option("format", "parquet")
     return sinks.files(mapping.options["path"], format_, parts, **_header(mapping, format_))
 
 
-def _names(mapping: Mapping, option: str) -> list[str]:
-    return [name.strip() for name in _value(mapping, option, "").split(",") if name.strip()]
-
-
-def _map_entries(mapping: Mapping) -> Source:
-    return sources.map_entries(mapping.outside)
-
-
 def _into_map(mapping: Mapping) -> Sink:
-    order_by = [quoted(name) for name in _names(mapping, "orderBy")] if "orderBy" in mapping.options else None
+    order_by = [quoted(name) for name in mapping.names("orderBy")] if "orderBy" in mapping.options else None
     if is_single(mapping):
         return sinks.map(mapping.outside, key=KEY, value=quoted(VALUE), order_by=order_by)
     fields = [column for column in mapping.columns if column.name != KEY]
@@ -220,30 +190,11 @@ def _into_map(mapping: Mapping) -> Sink:
 
 
 def _is_watched(mapping: Mapping) -> bool:
-    return _truth(_value(mapping, "streaming", "false"))
-
-
-def _truth(text: str) -> bool:
-    if text.lower() not in ("true", "false"):
-        raise ValueError(text)
-    return text.lower() == "true"
+    return truth(mapping.option("streaming", "false"))
 
 
 def _span(text: str) -> int:
     return milliseconds(text, "time")
-
-
-_SECURITY: AnyMapping[str, tuple[str, Callable[[str], Any]]] = {
-    "security.tls": ("tls", _truth),
-    "security.ca": ("ca", str),
-    "security.checkHost": ("check_host", _truth),
-    "security.certificate": ("certificate", str),
-    "security.key": ("key", str),
-    "security.user": ("user", str),
-    "security.password": ("password", str),
-    "security.mechanism": ("mechanism", str),
-}
-"""Option of a mapping of TYPE Kafka -> the argument of ``kafka_security``, and the function that reads its text."""
 
 
 def _one_of(*names: str) -> Callable[[str], object]:
@@ -252,9 +203,9 @@ def _one_of(*names: str) -> Callable[[str], object]:
 
 IMAP = Connector(
     "IMap",
-    _map_entries,
+    lambda mapping: sources.map_entries(mapping.outside),
     _into_map,
-    Writing.SINK,
+    _by_sink,
     lambda mapping: False,
     options={"keyFormat": str, "valueFormat": str, "orderBy": str},
 )
@@ -268,8 +219,8 @@ CONNECTORS = (
         options={
             "path": str,
             "format": _one_of("csv", "json", "parquet", "text"),
-            "header": _truth,
-            "streaming": _truth,
+            "header": truth,
+            "streaming": truth,
             "partitionBy": str,
         },
         needed=("path",),
@@ -278,7 +229,7 @@ CONNECTORS = (
     Connector(
         "CsvTail",
         _csv_tail,
-        options={"path": str, "glob": str, "separator": str, "multiline": _truth},
+        options={"path": str, "glob": str, "separator": str, "multiline": truth},
         needed=("path",),
         whole=lambda path, whole: whole(path),
     ),
@@ -290,20 +241,32 @@ CONNECTORS = (
     ),
     Connector(
         "Kafka",
-        _kafka,
+        topics.read_topic,
+        topics.write_topic,
+        topics.objection,
         options={
             "bootstrap.servers": str,
             "keyFormat": _one_of("varchar"),
             "valueFormat": _one_of("json", "json-flat", "csv", "varchar"),
             "auto.offset.reset": _one_of("earliest", "latest"),
             "onLoss": _one_of("fail", "wait", "continue"),
-            **{name: read for name, (_, read) in _SECURITY.items()},
+            **{name: read for name, (_, read) in topics.SECURITY.items()},
         },
         needed=("bootstrap.servers",),
+        check=topics.check_topic,
+    ),
+    Connector(
+        "Postgres",
+        sink=database_tables.write_table,
+        objection=database_tables.objection,
+        options={"url": str, "key": str, "orderBy": str, "deleteWhen": str},
+        needed=("url",),
+        check=database_tables.check_table,
+        renames=True,
     ),
     Connector(
         "Rate",
-        _rate,
+        lambda mapping: sources.rate(int(mapping.option("rowsPerSecond", "10")), int(mapping.option("start", "0"))),
         columns=(Column("sequence", "bigint"), Column("time", "timestamp")),
         options={"rowsPerSecond": int, "start": int},
     ),

@@ -11,8 +11,8 @@ from typing import Any
 
 from sqlglot import exp
 
-from pitstop.sql.connectors import IMAP, KEY, connector_of, is_single
-from pitstop.sql.mappings import Column, Mapping, Named
+from pitstop.sql.connectors import IMAP, connector_of, is_single
+from pitstop.sql.mappings import KEY, Column, Mapping, Named
 from pitstop.sql.queries import parse_query
 from pitstop.sql.statements import Query
 

@@ -12,6 +12,8 @@ _SECRET = re.compile(_WORDS, re.IGNORECASE)
 _IN_URL = re.compile(rf"([?&;][^=&;#]*(?:{_WORDS})[^=&;#]*=)[^&;#\s]*", re.IGNORECASE)
 _USER = re.compile(r"(?<=://)[^/?#\s]*@")
 _HIDDEN = "***"
+KEY, VALUE = "__key", "this"
+"""The columns of maps and topics: the key, and a value that is no object."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,18 @@ class Mapping:
     def outside(self) -> str:
         """The name of the rows outside."""
         return self.external if self.external is not None else self.name
+
+    def has(self, column: str) -> bool:
+        """Return True if it has a column of that name."""
+        return any(each.name == column for each in self.columns)
+
+    def option(self, name: str, usual: str) -> str:
+        """Return the value of an option."""
+        return self.options.get(name, usual)
+
+    def names(self, option: str) -> list[str]:
+        """Return the names that an option holds, with commas between them."""
+        return [name.strip() for name in self.option(option, "").split(",") if name.strip()]
 
     def statement(self) -> str:
         """Return the CREATE MAPPING that makes it."""
@@ -105,3 +119,10 @@ def _column(column: Column) -> str:
 def _type(spark: str) -> str:
     """Return a type as statements write it: Spark writes names of fields between other quotes."""
     return re.sub("`((?:[^`]|``)*)`", lambda match: identifier(match[1].replace("``", "`")), spark)
+
+
+def truth(text: str) -> bool:
+    """Return what an option says that is true or false; ValueError if it is neither."""
+    if text.lower() not in ("true", "false"):
+        raise ValueError(text)
+    return text.lower() == "true"

@@ -102,7 +102,8 @@ def _aggregate(stage: Stage, node: exp.Select, gathered: Aggregation, name: Call
             raise wrong(node.args.get("group") or node, gathered.query, message)
         return stage.group_by(*keys).window(relation.window).aggregate(name(f"windows{by}"), **computed)
     if not totals or node.args.get("having") is not None:
-        message = "GROUP BY has no end on a stream without a window: group by TUMBLE, HOP or SESSION, or SINK INTO a map"
+        others = "group by TUMBLE, HOP or SESSION, or SINK INTO a map, topic or table with a key"
+        message = f"GROUP BY has no end on a stream without a window: {others}"
         raise wrong(node.args.get("group") or node, gathered.query, message)
     return stage.group_by(*keys).rolling_aggregate(name(f"totals{by}"), **computed)
 

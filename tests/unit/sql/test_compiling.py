@@ -13,6 +13,10 @@ CREATE MAPPING cars (__key VARCHAR, owner VARCHAR, "top speed" INT) TYPE IMap;
 CREATE MAPPING counts (__key VARCHAR, n BIGINT, total DOUBLE) TYPE IMap;
 CREATE MAPPING archive (vin VARCHAR, n BIGINT) TYPE File OPTIONS ('path' = '/archive');
 CREATE MAPPING log TYPE Log;
+CREATE MAPPING topic (__key VARCHAR, n BIGINT) TYPE Kafka OPTIONS ('bootstrap.servers' = 'h:1');
+CREATE MAPPING keyless (n BIGINT) TYPE Kafka OPTIONS ('bootstrap.servers' = 'h:1');
+CREATE MAPPING rows (vin VARCHAR EXTERNAL NAME car, n BIGINT) TYPE Postgres OPTIONS ('url' = 'postgresql://h/d');
+CREATE MAPPING newest (vin VARCHAR, n BIGINT) TYPE Postgres OPTIONS ('url' = 'postgresql://h/d', 'key' = 'vin');
 CREATE VIEW ordered AS SELECT * FROM TABLE(IMPOSE_ORDER(TABLE pings, DESCRIPTOR(ts), INTERVAL '5' SECONDS));
 CREATE VIEW tours AS SELECT * FROM TABLE(IMPOSE_ORDER(TABLE trips, DESCRIPTOR(ts), INTERVAL '5' SECONDS));
 """
@@ -122,7 +126,7 @@ def test_hints_name_each_stage_of_a_select_with_several():
     assert stateful(body.format(hint="/*+ STAGE(mine) */")).keys() == {"join-ordered-tours", "mine"}
     both = '/*+ STAGE(mine), STAGE(pairs, "join-ordered-tours") */'
     assert stateful(body.format(hint=both)).keys() == {"pairs", "mine"}
-    with pytest.raises(UsageError, match=r"From line 10, column \d+ .*: No stage with state is called 'other' here"):
+    with pytest.raises(UsageError, match=r"From line 14, column \d+ .*: No stage with state is called 'other' here"):
         stages(body.format(hint="/*+ STAGE(x, other) */"))
 
 
@@ -135,7 +139,7 @@ def test_two_joins_of_a_cte_have_two_names():
 
 def test_two_stages_of_one_name_are_told_how_to_get_another():
     one = f"SELECT vin, COUNT(*) AS n FROM {MINUTES} GROUP BY vin, window_end"
-    said = r"From line 10, column \d+ .*: Two stages would be called 'windows-by-vin': name this one by a CTE .*STAGE\(name\)"
+    said = r"From line 14, column \d+ .*: Two stages would be called 'windows-by-vin': name this one by a CTE .*STAGE\(name\)"
     with pytest.raises(UsageError, match=said):
         stages(f"INSERT INTO log {one} UNION ALL {one}")
 
@@ -301,6 +305,13 @@ def test_several_inserts_are_one_job_that_reads_each_mapping_once():
     [
         ("INSERT INTO counts SELECT vin, 1, 2 FROM pings", "INSERT INTO clause is not supported for IMap, use SINK INTO"),
         ("SINK INTO archive SELECT vin, 1 FROM pings", "SINK INTO clause is not supported for File"),
+        ("SINK INTO keyless SELECT 1 FROM pings", "SINK INTO .* for Kafka without a column __key, use INSERT INTO"),
+        ("SINK INTO rows SELECT vin, 1 FROM pings", "SINK INTO .* for Postgres without option key, use INSERT INTO"),
+        ("INSERT INTO newest SELECT vin, 1 FROM pings", "INSERT INTO .* for Postgres with option key, use SINK INTO"),
+        ("SINK INTO newest (n) SELECT 1 FROM pings", "Column 'vin' needs a value"),
+        ("INSERT INTO topic (n) SELECT 1 FROM pings", "Column '__key' needs a value"),
+        ("INSERT INTO log SELECT * FROM rows", "A mapping of TYPE Postgres cannot be read"),
+        ("INSERT INTO topic SELECT vin, COUNT(*) FROM pings GROUP BY vin", "or SINK INTO a map, topic or table with a key"),
         ("INSERT INTO pings SELECT vin, 1, 2, 3 FROM pings", "INSERT INTO clause is not supported for CsvTail"),
         ("INSERT INTO nothing SELECT vin FROM pings", "Mapping does not exist: nothing"),
         ("INSERT INTO archive SELECT vin FROM nothing", "Object 'nothing' not found"),

@@ -2,8 +2,11 @@ import pytest
 
 import pitstop as ps
 from pitstop.errors import UsageError
+from pitstop.pipeline.sinks import KafkaSink, PostgresSink
 from pitstop.sql.connectors import connector_of
 from pitstop.sql.parsing import parse
+
+URL = "'url' = 'postgresql://u:p@h:5432/d'"
 
 
 def mapping(text):
@@ -28,6 +31,39 @@ def mapping(text):
         ("(a INT) TYPE IMap", "needs a column __key"),
         ("(__key INT, a INT) TYPE IMap OPTIONS ('orderBy' = 'a, b')", "Option orderBy names columns .* it has no column b"),
         ("(a INT) TYPE File OPTIONS ('path' = '/x', 'format' = 'xml')", "Invalid value for option format: xml"),
+        ("(this VARCHAR) TYPE Kafka OPTIONS ('bootstrap.servers' = 'h:1')", "has the column this with valueFormat varchar"),
+        (
+            "(__key INT, a INT) TYPE Kafka OPTIONS ('bootstrap.servers' = 'h:1')",
+            "Column __key of a mapping of TYPE Kafka is VARCHAR",
+        ),
+        ("EXTERNAL NAME \"a topic\" (a INT) TYPE Kafka OPTIONS ('bootstrap.servers' = 'h:1')", "'a topic' is no name of a topic"),
+        ("(a INT) TYPE Postgres", "A mapping of TYPE Postgres needs option url"),
+        (f"TYPE Postgres OPTIONS ({URL})", "A mapping of TYPE Postgres needs its columns"),
+        (
+            "(a INT) TYPE Postgres OPTIONS ('url' = 'jdbc:mysql://h/d')",
+            "postgres writes to postgresql://user:password@host:port/",
+        ),
+        (
+            f"(a INT) TYPE Postgres OPTIONS ({URL}, 'key' = 'a, b')",
+            "Option key names columns of the mapping, and it has no column b",
+        ),
+        (f"(a INT) TYPE Postgres OPTIONS ({URL}, 'orderBy' = 'a')", "Option orderBy says .* needs option key"),
+        (f"(a INT) TYPE Postgres OPTIONS ({URL}, 'deleteWhen' = 'a IS NULL')", "Option deleteWhen says .* needs option key"),
+        (f"(a INT, b INT) TYPE Postgres OPTIONS ({URL}, 'key' = 'a', 'orderBy' = 'a, b')", "orderBy of .* names one column"),
+        (
+            f"(a INT, b INT) TYPE Postgres OPTIONS ({URL}, 'key' = 'a', 'deleteWhen' = 'b > 1 OR colour = 2')",
+            "Option deleteWhen: From line 1, column 10 to line 1, column 15: Column 'colour' not found in any table",
+        ),
+        (
+            f"(a INT) TYPE Postgres OPTIONS ({URL}, 'key' = 'a', 'deleteWhen' = 'reflect(''java.lang.System'', ''exit'', 1)')",
+            "Option deleteWhen: From line 1, column 1 .*REFLECT",
+        ),
+        (
+            f"(a INT) TYPE Postgres OPTIONS ({URL}, 'key' = 'a', 'deleteWhen' = 'a = 1 GROUP BY a')",
+            "Option deleteWhen: Give a condition on the columns of a row, and nothing behind it",
+        ),
+        (f"(a INT) TYPE Postgres OPTIONS ({URL}, 'key' = 'a', 'deleteWhen' = 'a >')", "Option deleteWhen: "),
+        (f"(a INT) TYPE Postgres OPTIONS ({URL}, 'key' = 'a', 'deleteWhen' = 'COUNT(a) > 1')", "COUNT needs a GROUP BY"),
     ],
 )
 def test_what_cannot_be_right_is_told(text, message):
@@ -87,11 +123,14 @@ def test_a_topic_is_read_by_the_option_names_of_jet():
     assert (source.kind, source.parse, source.schema, source.metadata) == ("kafka", "json", "`id` int, `sum` double", ("__key",))
     assert source.options["topics"] == "m"
     assert source.options["start"] == "latest"
+    sink = connector_of(found).sink(found)
+    assert sink == KafkaSink("h:9092", "m", "`__key`", "struct(`id` AS `id`, `total` AS `sum`)")
 
 
 def test_a_topic_of_texts_has_one_column():
     found = mapping("(this VARCHAR) TYPE Kafka OPTIONS ('bootstrap.servers' = 'h:1', 'valueFormat' = 'varchar')")
     assert connector_of(found).source(found).options["value"] == "text"
+    assert connector_of(found).sink(found) == KafkaSink("h:1", "m", None, "`this`")
     wrong = mapping("(a VARCHAR) TYPE Kafka OPTIONS ('bootstrap.servers' = 'h:1', 'valueFormat' = 'varchar')")
     with pytest.raises(UsageError, match="has the column this with valueFormat varchar"):
         connector_of(wrong).source(wrong)
@@ -105,3 +144,25 @@ def test_a_topic_of_kafka_is_signed_in_to_by_options_that_say_what_security_says
     wrong = mapping("(id INT) TYPE Kafka OPTIONS ('bootstrap.servers' = 'h:1', 'security.user' = 'jobs')")
     with pytest.raises(UsageError, match="user needs password"):
         connector_of(wrong).source(wrong)
+
+
+def test_a_topic_of_csv_is_not_written_with_what_csv_cannot_hold():
+    topic = mapping("(a INT, b ARRAY<INT>) TYPE Kafka OPTIONS ('bootstrap.servers' = 'h:1', 'valueFormat' = 'csv')")
+    with pytest.raises(UsageError, match="Column b of mapping 'm' has no place in CSV: use valueFormat json-flat"):
+        connector_of(topic).sink(topic)
+
+
+def test_a_table_is_written_by_its_names_outside():
+    table = mapping(
+        'EXTERNAL NAME "reports.totals" (shop VARCHAR EXTERNAL NAME store, at TIMESTAMP EXTERNAL NAME "the end", n BIGINT) '
+        f"TYPE Postgres OPTIONS ({URL}, 'key' = 'shop', 'orderBy' = 'at', 'deleteWhen' = 'n IS NULL AND shop <> at')"
+    )
+    assert connector_of(table).sink(table) == PostgresSink(
+        "postgresql://u:p@h:5432/d", "reports.totals", ("store",), "the end", "`n` IS NULL AND `store` <> `the end`"
+    )
+
+
+def test_the_statement_of_a_table_is_shown_without_its_password():
+    shown = mapping(f"(a INT) TYPE Postgres OPTIONS ({URL})").shown_statement()
+    assert "u:p" not in shown
+    assert "h:5432/d" in shown

@@ -4,27 +4,11 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from pitstop.kit.maven import Jar, fetch_jars
+from pitstop.kit.maven import fetch_jars
+from pitstop.pipeline.needs import OF_SOURCES
 from pitstop.spark.internals.java_code import call, compiled_class, provider
 from pitstop.spark.internals.jvm import session_of
 
-JARS = (
-    Jar(
-        "org.apache.spark",
-        "spark-sql-kafka-0-10_2.13",
-        "4.2.0",
-        "64539c45e5d39f7ddb747312c239f38f5208d08c1a0ddf7d70beb2fbd9373705",
-    ),
-    Jar(
-        "org.apache.spark",
-        "spark-token-provider-kafka-0-10_2.13",
-        "4.2.0",
-        "641c7947afc8aa1189e433b7c2d305293993c8691bc1c2062d6d4f513b12518c",
-    ),
-    Jar("org.apache.kafka", "kafka-clients", "3.9.2", "014b4ef36884478a932641818b080c36a8f8e2e92dc771e800c9d2694f4f83d8"),
-    Jar("org.apache.commons", "commons-pool2", "2.13.1", "f77a5060d6936a9144023584232f9de3f2248f1abfe156e9d31795f18770674f"),
-)
-"""Spark's reader and the libraries that it needs. There is none for Spark 4.3: that of 4.2 was tried with it."""
 _FEED, _LOOK = "kafka/KafkaFeed", "kafka/KafkaLook"
 LOGIN_MODULES = {
     "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
@@ -41,7 +25,7 @@ def kafka_feed(spark: SparkSession) -> str:
 
     The jars are fetched if they are not there. PitstopError if they cannot be had.
     """
-    return provider(spark, _FEED, fetch_jars(JARS))
+    return provider(spark, _FEED, fetch_jars(OF_SOURCES["kafka"].jars))
 
 
 def keep_options(spark: SparkSession, key: str, options: dict[str, str]) -> str:

@@ -15,14 +15,13 @@ from pyspark.sql import DataFrame
 
 from pitstop.errors import PipelineError, UsageError
 from pitstop.kit.named_secrets import errors_without_secrets
+from pitstop.pipeline.needs import SINK_GROUP
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.sinks import Sink
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.failures import errors_of_sink, errors_of_stage
 from pitstop.spark.extensions import find_kind
 
-GROUP = "pitstop.sinks"
-"""The entry points by which a package declares its kinds of sinks."""
 FIRST, STORE, LAST = 0, 1, 2
 """Ranks: sinks that may fail by a user's code; sinks whose rows can be put again; sinks whose rows stay as they are."""
 
@@ -120,7 +119,7 @@ class SinkKind(Generic[S]):
 
 def sink_kind(node: Node) -> SinkKind[Any]:
     """Return the record of a sink's kind. PipelineError if no installed package provides it."""
-    return find_kind(node, node.sink, GROUP, __name__, SinkKind)
+    return find_kind(node, node.sink, SINK_GROUP, __name__, SinkKind)
 
 
 def check_sink(node: Node, rows: DataFrame) -> None:

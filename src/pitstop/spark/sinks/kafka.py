@@ -12,7 +12,6 @@ import json
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -25,6 +24,7 @@ from pitstop.errors import EngineError
 from pitstop.kit.counts import counted
 from pitstop.kit.named_secrets import revealed
 from pitstop.maps.json_form import OPTIONS
+from pitstop.pipeline.needs import OF_SINKS
 from pitstop.pipeline.sinks import KafkaSink
 from pitstop.spark.base.columns import to_column
 from pitstop.spark.base.kafka_clients import librdkafka_settings
@@ -108,8 +108,9 @@ def _bytes(rows: DataFrame, column: str) -> Column:
 
 def check_columns(sink: KafkaSink, rows: DataFrame) -> str | None:
     """Return why the sink cannot be written; Spark's own errors report what is no column or expression of these rows."""
-    if find_spec("confluent_kafka") is None:
-        return "it needs the package confluent-kafka where jobs run: pip install 'pitstop[kafka]'."
+    missing_package = OF_SINKS["kafka"].missing_package()
+    if missing_package is not None:
+        return missing_package
     messages_of(sink, rows)
     return None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -19,6 +18,7 @@ from pitstop.kit.counts import counted
 from pitstop.kit.named_secrets import is_reference, revealed_url
 from pitstop.maps.json_form import OPTIONS
 from pitstop.model.config import ProcessingGuarantee
+from pitstop.pipeline.needs import OF_SINKS
 from pitstop.pipeline.sinks import PostgresSink
 from pitstop.spark.base.columns import to_column
 from pitstop.spark.base.naming import quoted
@@ -89,8 +89,9 @@ def rows_of(sink: PostgresSink, rows: DataFrame) -> DataFrame:
 
 def check_columns(sink: PostgresSink, rows: DataFrame) -> str | None:
     """Return why the sink cannot be written; Spark's own errors report a condition that is none."""
-    if find_spec("psycopg") is None:
-        return "it needs the package psycopg where jobs run: pip install 'pitstop[postgres]'."
+    missing_package = OF_SINKS["postgres"].missing_package()
+    if missing_package is not None:
+        return missing_package
     missing = [name for name in (*sink.key, *([sink.order_by] if sink.order_by else [])) if name not in rows.columns]
     if missing:
         return f"its key and order_by are columns of the rows, and there is no column {missing[0]}."

@@ -15,13 +15,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource
 
 from pitstop.errors import PipelineError
+from pitstop.pipeline.needs import SOURCE_GROUP
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.sources import Source
 from pitstop.spark.base.looking import Look
 from pitstop.spark.extensions import find_kind
-
-GROUP = "pitstop.sources"
-"""The entry points by which a package declares its kinds of sources."""
 
 Open = Callable[[SparkSession, Source, dict[str, str]], DataFrame]
 """``(session, source, told) -> rows``; ``told`` are the facts that every reader of a job may know, as options (see
@@ -142,7 +140,7 @@ def python_source(
 
 def source_kind(node: Node) -> SourceKind:
     """Return the record of a source's kind. PipelineError if no installed package provides it."""
-    return find_kind(node, node.source, GROUP, __name__, SourceKind)
+    return find_kind(node, node.source, SOURCE_GROUP, __name__, SourceKind)
 
 
 def open_stream(spark: SparkSession, node: Node, told: dict[str, str]) -> DataFrame:
