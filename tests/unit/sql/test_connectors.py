@@ -41,7 +41,7 @@ def mapping(text):
         (f"TYPE Postgres OPTIONS ({URL})", "A mapping of TYPE Postgres needs its columns"),
         (
             "(a INT) TYPE Postgres OPTIONS ('url' = 'jdbc:mysql://h/d')",
-            "postgres writes to postgresql://user:password@host:port/",
+            "postgres writes to postgresql://user",
         ),
         (
             f"(a INT) TYPE Postgres OPTIONS ({URL}, 'key' = 'a, b')",
