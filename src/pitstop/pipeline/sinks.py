@@ -348,8 +348,8 @@ def delta(path: str, *, partition_by: str | Sequence[str] = (), schema_mode: str
     the rows do not have are null; ``schema_mode="merge"`` adds columns of the rows that the table does not have. What does not
     fit is refused when the job is checked.
 
-    It needs ``pip install 'pitstop[delta]'`` where jobs run. What was written is not withdrawn when a job goes back from an
-    update.
+    When a job goes back from an update, the files of the version that failed are taken out of the table. The sink needs ``pip
+    install 'pitstop[delta]'`` where jobs and the server run.
     """
     local_path(str(path), "A Delta table")
     if schema_mode not in (None, "merge"):

@@ -3,9 +3,11 @@
 import dataclasses
 import json
 import os
+import re
 import threading
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -507,3 +509,23 @@ def test_a_job_that_reads_the_files_of_its_own_table_is_known(path):
 def test_what_cannot_be_a_sink_is_told_when_it_is_written(wrong, message):
     with pytest.raises(UsageError, match=message):
         ps.sinks.delta(**({"path": "t"} | wrong))
+
+
+def test_the_example_of_the_documentation_runs(spark, tmp_path, path, capsys):
+    blocks = re.findall(r"```python\n(.*?)```", (Path(__file__).parents[3] / "docs" / "delta.md").read_text(), re.DOTALL)
+    names = {}
+    exec(blocks[0], names)
+    folder = tmp_path / "cars"
+    folder.mkdir()
+    (folder / "1.csv").write_text("a,1.5,2026-11-01\nb,2.5,2026-11-02\n")
+    job = ps.run(names["readings"](str(folder), path), spark, data_dir=tmp_path / "data")
+    assert wait_until(lambda: DeltaTable.is_deltatable(path) and len(rows_in(path)) == 2, 100)
+    job.stop()
+    assert sorted((row["vin"], row["speed"], row["day"]) for row in rows_in(path)) == [
+        ("a", 1.5, date(2026, 11, 1)),
+        ("b", 2.5, date(2026, 11, 2)),
+    ]
+    for block in blocks[1:]:
+        exec(block.replace("/data/readings", path), {})
+    assert len(rows_in(path)) == 2
+    assert "2026-11-02" in capsys.readouterr().out

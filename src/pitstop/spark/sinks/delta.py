@@ -22,8 +22,8 @@ from pyspark.sql import functions as F
 
 from pitstop.errors import EngineError, OtherEpochError
 from pitstop.kit.local_paths import local_path
-from pitstop.kit.private import usual_mode
 from pitstop.model.config import ProcessingGuarantee
+from pitstop.outputs.delta_commits import WORDS, DeltaCommits, let_others_read
 from pitstop.outputs.file_epochs import open_folder
 from pitstop.pipeline.sinks import DeltaSink
 from pitstop.plan.places import folder_place
@@ -40,7 +40,6 @@ _ATTEMPTS, _PAUSE_SECONDS = 20, 0.05
 """Attempts of a commit beside other writers, and the pause before the second, which grows with each."""
 _DIGITS = 15
 """The hexadecimal digits of a digest that are a number of the log, which has 63 bits."""
-_LOG = "_delta_log"
 
 
 def write_delta(sink: DeltaSink, rows: DataFrame, context: EpochContext) -> int:
@@ -159,7 +158,7 @@ def _prepare(sink: DeltaSink, rows: DataFrame, table: DeltaTable | None, context
                 schema, partitions = _schema(delta_fields(rows.schema)), list(sink.partition_by)
                 DeltaTable.create(str(folder), schema, mode="error", partition_by=partitions or None)
             table = _table(folder)
-            _let_others_read(folder, 0)
+            let_others_read(folder, 0)
         wrong = unfit_table(sink, rows.schema, table)
         if wrong is not None:
             raise EngineError(f"Sink '{context.stage}' ({folder}): {wrong}")
@@ -170,7 +169,7 @@ def _prepare(sink: DeltaSink, rows: DataFrame, table: DeltaTable | None, context
         with contextlib.suppress(CommitFailedError):  # another writer was first
             table.alter.add_columns(list(_schema(missing).fields))
         table = _table(folder)
-        _let_others_read(folder, before + 1)
+        let_others_read(folder, before + 1)
     raise EngineError(f"Sink '{context.stage}': other writers change the columns of the table {folder}.", restartable=True)
 
 
@@ -210,14 +209,17 @@ def _commit(folder: Path, table: DeltaTable, files: list[Row], context: EpochCon
     actions = [AddAction(file.path, file.size, json.loads(file.partition), now, True, file.stats) for file in files]
     partitions = list(table.metadata().partition_columns)
     properties = _properties(context, once)
-    with context.run.ownership.held():
+    with context.run.ownership.held() as update:
+        if update is not None and context.run.notes is not None:
+            commits = DeltaCommits(str(folder.resolve()), context.lineage, context.stage, before)
+            commits.note(context.run.notes / str(update))
         try:
             table.create_write_transaction(
                 actions, "append", table.schema(), partition_by=partitions or None, commit_properties=properties
             )
         except CommitFailedError:
             return False
-    _let_others_read(folder, before + 1)
+    let_others_read(folder, before + 1)
     return True
 
 
@@ -227,32 +229,12 @@ def _properties(context: EpochContext, once: bool) -> CommitProperties:
 
     words = {"job": context.job, "stage": context.stage, "lineage": context.lineage, "epoch": context.epoch}
     if not once:
-        return CommitProperties(custom_metadata={"pitstop": words})
+        return CommitProperties(custom_metadata={WORDS: words})
     epoch_name, digest_name = _names(context, context.lineage)
     fence, digest = context.run.fence, _number(context.digest)
     marks = {epoch_name: context.epoch, digest_name: digest, _run_name(context): fence.token if fence is not None else None}
     transactions = [Transaction(name, version) for name, version in marks.items() if version is not None]
-    return CommitProperties(custom_metadata={"pitstop": words}, app_transactions=transactions)
-
-
-def _let_others_read(folder: Path, first: int) -> None:
-    """Give the files of the log, from a version on, the permissions that the user's own would have.
-
-    All else of a run is its user's alone.
-    """
-    log = folder / _LOG
-    _open_to_others(log, 0o777)
-    _open_to_others(log / "_last_checkpoint", 0o666)
-    version = first
-    while (log / f"{version:020}.json").exists():
-        _open_to_others(log / f"{version:020}.json", 0o666)
-        _open_to_others(log / f"{version:020}.checkpoint.parquet", 0o666)
-        version += 1
-
-
-def _open_to_others(path: Path, mode: int) -> None:
-    with contextlib.suppress(FileNotFoundError, PermissionError):  # not there in this version, or another user's
-        path.chmod(usual_mode(mode))
+    return CommitProperties(custom_metadata={WORDS: words}, app_transactions=transactions)
 
 
 def _rehearse(sink: DeltaSink, rows: DataFrame, context: EpochContext) -> None:
