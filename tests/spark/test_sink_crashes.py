@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable
 from pyspark.sql import functions as F
 
 import pitstop as ps
@@ -19,6 +20,7 @@ from pitstop.kit.waiting import wait_until
 from pitstop.outputs import file_epochs
 from pitstop.outputs.file_epochs import FileEpochs
 from pitstop.snapshots.state_files import StateFiles
+from pitstop.spark.sinks import delta
 from pitstop.store.database import sqlite_url
 from pitstop.store.map_rows import MapWriter
 from pitstop.store.maps import SqlMapStore, open_map_store
@@ -174,6 +176,7 @@ class Outputs:
             "lazy": ps.sinks.custom(self.lazy),
             "logger": ps.sinks.logger("{text}"),
             "noop": ps.sinks.noop(),
+            "delta": ps.sinks.delta(self.folder / "delta", partition_by="part"),
         }[name]
 
     def check(self, name, expected):
@@ -187,6 +190,9 @@ class Outputs:
             assert {entry.key: json.loads(entry.value) for entry in self.maps.entries("counts")} == expected, name
         elif name == "entries":
             assert {entry.key for entry in self.maps.entries("entries")} == expected.keys(), name
+        elif name == "delta":
+            table = DeltaTable(self.folder / name).to_pyarrow_table()
+            assert Counter(table["text"].to_pylist()) == expected, name
         elif name == "custom":
             assert self.own.rows == expected, name
         elif name == "logger":
@@ -233,6 +239,14 @@ STEPS = {
     "lazy": (Step(Lazy, "begins", BEFORE), Step(Lazy, "reads", AFTER)),
     "logger": (Step(Logged, "line", BEFORE), Step(Logged, "line", AFTER)),
     "noop": (),
+    "delta": (
+        Step(delta, "_has_epoch", BEFORE),
+        Step(delta, "_has_epoch", AFTER),
+        Step(delta, "_write_files", BEFORE),
+        Step(delta, "_write_files", AFTER),
+        Step(DeltaTable, "create_write_transaction", BEFORE),
+        Step(DeltaTable, "create_write_transaction", AFTER),
+    ),
 }
 """In an order in which each step is reached: an epoch that a sink has is not written again."""
 
@@ -438,7 +452,9 @@ def test_sinks_of_two_stages_with_state_at_each_step(spark, tmp_path, references
 def at_each_step_of_all(told, stage):
     """Each step once, every other one by a crash: by which of them, that changes with the stage."""
     assert told.fails(half=True)
-    steps = dict.fromkeys(step for name in ("custom", "lazy", "logger", "map", "entries", "files") for step in STEPS[name])
+    steps = dict.fromkeys(
+        step for name in ("custom", "lazy", "logger", "map", "entries", "files", "delta") for step in STEPS[name]
+    )
     for number, step in enumerate(steps):
         assert told.fails(step, dies=(number + len(stage)) % 2 == 0), step
     told.fails()

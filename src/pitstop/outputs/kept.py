@@ -1,4 +1,4 @@
-"""The withdrawal of a version's output from files and maps, when its job goes back to the version before."""
+"""The withdrawal of a version's output from files, Delta tables and maps, when its job goes back to the version before."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from collections.abc import Callable
 from pitstop.maps.ports import MapStore
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job
+from pitstop.outputs.delta_commits import noted_commits
 from pitstop.outputs.file_epochs import noted
 
 
 class KeptOutputs:
-    """control.ports.Outputs: files by the manifests of their epochs, maps by the old values that their store keeps."""
+    """control.ports.Outputs: files by the manifests of their epochs, tables by their logs, maps by old values in their store."""
 
     def __init__(self, maps: MapStore, data: DataFolder) -> None:
         self._maps, self._data = maps, data
@@ -20,6 +21,7 @@ class KeptOutputs:
     def withdraw(self, job_id: str, operation: int) -> tuple[int, int]:
         notes = self._data.job(job_id).withdrawable / str(operation)
         files = sum(epochs.withdraw() for epochs in noted(notes))
+        files += sum(commits.withdraw() for commits in noted_commits(notes))
         shutil.rmtree(notes, ignore_errors=True)
         return files, self._maps.withdraw(operation)
 

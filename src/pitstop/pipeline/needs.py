@@ -76,6 +76,7 @@ OF_SOURCES = {
 }
 """Kind of source -> its needs; all others need nothing."""
 OF_SINKS = {
+    "delta": Needs("deltalake", "deltalake", "delta"),
     "kafka": Needs("confluent-kafka", "confluent_kafka", "kafka"),
     "postgres": Needs("psycopg", "psycopg", "postgres"),
 }

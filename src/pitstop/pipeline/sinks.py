@@ -12,7 +12,7 @@ from pitstop.kit.named_secrets import is_reference
 from pitstop.pipeline.kafka_security import KafkaSecurity, security_of
 from pitstop.pipeline.sources import TOPIC
 
-__all__ = ["EpochInfo", "SinkWriter", "custom", "files", "kafka", "logger", "map", "noop", "postgres"]
+__all__ = ["EpochInfo", "SinkWriter", "custom", "delta", "files", "kafka", "logger", "map", "noop", "postgres"]
 
 
 class EpochInfo(Protocol):
@@ -197,6 +197,19 @@ class PostgresSink(Sink):
 
 
 @dataclass(frozen=True)
+class DeltaSink(Sink):
+    """Rows of a Delta table."""
+
+    kind: ClassVar[str] = "delta"
+    path: str
+    """The folder of the table."""
+    partition_by: tuple[str, ...] = ()
+    """The columns by which the table is partitioned; empty: as the table that is there has it."""
+    merges_schema: bool = False
+    """True if columns that the table does not have are added to it."""
+
+
+@dataclass(frozen=True)
 class NoopSink(Sink):
     """No target: the rows are dropped."""
 
@@ -335,6 +348,24 @@ def postgres(
     if not names and (order_by is not None or delete_when is not None):
         raise UsageError("order_by and delete_when say what becomes of the row of a key: name the columns of the key.")
     return PostgresSink(url, table, names, order_by, delete_when)
+
+
+def delta(path: str, *, partition_by: str | Sequence[str] = (), schema_mode: str | None = None) -> Sink:
+    """Append rows to a Delta table, exactly once: one commit of its log has all rows of an epoch, and its mark.
+
+    ``path`` is a folder of the machine that the job runs on, as for :func:`files`. A table that is not there is made, partitioned
+    by the columns in ``partition_by``. To one that is there rows of the same names and types are appended, and columns that
+    the rows do not have are null; ``schema_mode="merge"`` adds columns of the rows that the table does not have. What does not
+    fit is refused when the job is checked.
+
+    When a job goes back from an update, the files of the version that failed are taken out of the table. The sink needs ``pip
+    install 'pitstop[delta]'`` where jobs and the server run.
+    """
+    local_path(str(path), "A Delta table")
+    if schema_mode not in (None, "merge"):
+        raise UsageError(f'schema_mode is "merge", or left out, not {schema_mode!r}.')
+    columns = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
+    return DeltaSink(str(path), columns, schema_mode == "merge")
 
 
 def noop() -> Sink:

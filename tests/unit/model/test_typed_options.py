@@ -39,4 +39,5 @@ def test_users_see_what_they_call():
     assert {"run", "connect", "job"} <= set(dir(ps))
     sources = ["csv_tail", "custom", "files", "http_poll", "items", "kafka", "map_entries", "map_journal", "rate"]
     assert dir(ps.sources) == sources
-    assert dir(ps.sinks) == ["EpochInfo", "SinkWriter", "custom", "files", "kafka", "logger", "map", "noop", "postgres"]
+    sinks = ["EpochInfo", "SinkWriter", "custom", "delta", "files", "kafka", "logger", "map", "noop", "postgres"]
+    assert dir(ps.sinks) == sinks

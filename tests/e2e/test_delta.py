@@ -1,0 +1,68 @@
+"""A job of a real server that writes a Delta table is killed, updated, and gone back with: the table has each row once."""
+
+import os
+import signal
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from deltalake import DeltaTable
+
+from pitstop.errors import EngineError
+from tests.e2e.test_growth import pids_of
+
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(900)]
+
+COUNTING = """
+import pitstop as ps
+
+@ps.job(partitions=2, snapshot_interval="500 ms")
+def counting(table):
+    p = ps.Pipeline()
+    numbers = p.read_from(ps.sources.rate(100), name="numbers").with_columns(key="cast(sequence % 10 as string)")
+    rows = numbers.group_by("key").rolling_aggregate("counted", n=ps.count()).select("sequence", "key", "n", "'{mark}' AS mark")
+    rows.write_to(ps.sinks.delta(table, partition_by="key"), name="table")
+    return p
+"""
+KILLS = 2
+
+
+def rows_of(table):
+    return DeltaTable(table).to_pyarrow_table().to_pylist() if os.path.isdir(f"{table}/_delta_log") else []
+
+
+def test_a_table_has_each_row_once_through_kills_an_update_and_the_way_back(tmp_path):
+    from stack import Stack, wait_until
+
+    table = str(tmp_path / "table")
+    for mark in ("old", "new"):
+        (tmp_path / f"{mark}.py").write_text(COUNTING.format(mark=mark))
+
+    def rows(mark):
+        return sum(row["mark"] == mark for row in rows_of(table))
+
+    with Stack(tmp_path / "stack", spares=1) as stack:
+        client = stack.start_server()
+        job = client.submit(tmp_path / "old.py", args=(table,), name="counting")
+        wait_until(lambda: rows("old") > 200, 200, "the first rows")
+        for kill in range(KILLS):
+            before = rows("old")
+            for pid in pids_of(stack, job.id):
+                os.kill(pid, signal.SIGKILL)
+            wait_until(lambda before=before: rows("old") > before + 100, 200, f"rows after kill {kill + 1}")
+        with ThreadPoolExecutor(1) as asking:
+            unwanted = asking.submit(job.update, tmp_path / "new.py", watch_seconds=600)
+            wait_until(lambda: rows("new") > 100, 200, "rows of the new version")
+            job.rollback()
+            with pytest.raises(EngineError, match="was rolled back on request"):
+                unwanted.result()
+        wait_until(lambda: rows("new") == 0, 100, "what the new version wrote is withdrawn")
+        before = rows("old")
+        wait_until(lambda: rows("old") > before + 200, 200, "the first version goes on")
+        job.suspend()
+        job.update(tmp_path / "new.py")
+        job.resume()
+        wait_until(lambda: rows("new") > 100, 200, "rows of a version that stays")
+        job.suspend()
+    lines = rows_of(table)
+    assert sorted(row["sequence"] for row in lines) == list(range(len(lines))), "nothing missing, nothing doubled"
+    assert all((row["key"], row["n"]) == (str(row["sequence"] % 10), row["sequence"] // 10 + 1) for row in lines)
