@@ -31,7 +31,7 @@ def questions(tree):
                     yield text
 
 
-@pytest.mark.parametrize(("breaks", "most"), [(participles, 69), (questions, 0)])
+@pytest.mark.parametrize(("breaks", "most"), [(participles, 47), (questions, 0)])
 def test_the_places_that_break_a_rule_become_fewer(breaks, most):
     count = sum(1 for file in SRC.rglob("*.py") for _ in breaks(ast.parse(file.read_text())))
     assert count <= most, f"{count - most} more than before: see Words in CONTRIBUTING.md"

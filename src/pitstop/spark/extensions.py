@@ -21,16 +21,16 @@ K = TypeVar("K")
 """SourceKind or SinkKind."""
 
 
-def find_kind(node: Node, described: Source | Sink, group: str, own: str, wanted: type[K]) -> K:
-    """Return the record, of class ``wanted``, of the kind that a node's source or sink names.
+def find_kind(node: Node, described: Source | Sink, group: str, own: str, record_class: type[K]) -> K:
+    """Return the record, of class ``record_class``, of the kind that a node's source or sink names.
 
     ``own`` is the package of Pitstop's own kinds. PipelineError if nobody provides the kind, several packages claim it, or the
     one that does cannot be loaded or provides something else.
     """
     try:
         record = _find(described.kind, type(described).__module__.partition(".")[0], group, own)
-        if not isinstance(record, wanted):
-            raise LookupError(f"which is provided as a {type(record).__name__}, and must be a {wanted.__name__}")
+        if not isinstance(record, record_class):
+            raise LookupError(f"which is provided as a {type(record).__name__}, and must be a {record_class.__name__}")
         return record
     except LookupError as error:
         what = f"{node.spec.op.capitalize()} '{node.name}' ({node.location}) is of kind '{described.kind}'"

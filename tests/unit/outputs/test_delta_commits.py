@@ -8,12 +8,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from deltalake import CommitProperties, DeltaTable, write_deltalake
-from pitstop.testing.map_store import MemoryMapStore
 
 from pitstop.model.data_folder import DataFolder
 from pitstop.outputs import delta_commits
 from pitstop.outputs.delta_commits import DeltaCommits
 from pitstop.outputs.kept import KeptOutputs
+from tests.maps import map_store
 
 JOB, UPDATE = "0000-0000-0000-0001", 7
 
@@ -36,7 +36,7 @@ def numbers_in(path):
 
 def withdraw(tmp_path):
     """Go back from the update, as the control plane does; return the number of files."""
-    return KeptOutputs(MemoryMapStore(), DataFolder(tmp_path / "data")).withdraw(JOB, UPDATE)[0]
+    return KeptOutputs(map_store(tmp_path), DataFolder(tmp_path / "data")).withdraw(JOB, UPDATE)[0]
 
 
 def note(tmp_path, path, lineage="new", after=0, stage="sink"):

@@ -22,7 +22,7 @@ def last_entry(offsets: Iterable[str]) -> int | None:
 
     ``offsets`` are those of its readers.
     """
-    entries = [told.get("logOffset") for told in map(json.loads, offsets) if isinstance(told, dict)]
+    entries = [offset.get("logOffset") for offset in map(json.loads, offsets) if isinstance(offset, dict)]
     return max((number for number in entries if isinstance(number, int)), default=None)
 
 

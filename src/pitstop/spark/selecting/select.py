@@ -101,7 +101,7 @@ class Selecting:
     stuck: Callable[[Select, Asking], None]
     """Called for a query that still goes on LEFT_SECONDS after nobody asks for it any more, though it should end."""
 
-    def run(self, select: Select, known: AnyMapping[str, Named], tell: Told, asking: Asking) -> None:
+    def run(self, select: Select, catalogue: AnyMapping[str, Named], tell: Told, asking: Asking) -> None:
         """Send the columns and rows of a query until it ends, or until nobody asks for them.
 
         UsageError for what is wrong with it, LostSparkError if neither this query nor another one can be carried out any more.
@@ -110,10 +110,10 @@ class Selecting:
         scratch = Path(tempfile.mkdtemp(prefix=_SCRATCH, dir=self.work))
         try:
             spark = bounded(self.spark.newSession())
-            if streams(query, known):
-                self._follow(query, known, tell, asking, scratch)
+            if streams(query, catalogue):
+                self._follow(query, catalogue, tell, asking, scratch)
             else:
-                self._whole(spark, query, known, select, tell, asking, scratch)
+                self._whole(spark, query, catalogue, select, tell, asking, scratch)
         except Exception as error:
             if not asking.over and is_gone(self.spark):
                 raise LostSparkError from error
@@ -139,25 +139,25 @@ class Selecting:
         self,
         spark: SparkSession,
         query: Query,
-        known: AnyMapping[str, Named],
+        catalogue: AnyMapping[str, Named],
         select: Select,
         tell: Told,
         asking: Asking,
         scratch: Path,
     ) -> None:
         """Carry out a query that ends, within its time."""
-        group, done = f"select-{select.id}", threading.Event()
+        group, ended = f"select-{select.id}", threading.Event()
         spark.sparkContext.setJobGroup(group, "SELECT", interruptOnCancel=True)
 
         def cancel() -> None:
             until = time.monotonic() + LEFT_SECONDS
-            while not done.is_set():
+            while not ended.is_set():
                 if time.monotonic() > until:
                     # What the driver computes itself, while it plans, nothing can cancel.
                     self.stuck(select, asking)
                     return
                 cancel_group(spark, group)  # once more each time: a stage that is about to begin is missed
-                done.wait(LOOK_SECONDS)
+                ended.wait(LOOK_SECONDS)
 
         def give(rows: list[list[Any]]) -> None:
             tell(None, rows)
@@ -169,7 +169,7 @@ class Selecting:
         asking.then(lambda: threading.Thread(target=cancel, daemon=True).start())
         text: Rewritten | None = None
         try:
-            tables = Tables(spark, select, known, self.maps, self.settings, scratch, lambda: not asking.over)
+            tables = Tables(spark, select, catalogue, self.maps, self.settings, scratch, lambda: not asking.over)
             text = tables.rewritten(query)
             frame = analyzed(spark, text)
             tell(_columns(frame), [])
@@ -194,12 +194,12 @@ class Selecting:
                 raise refused(text, error) from error
             raise
         finally:
-            done.set()
+            ended.set()
             timer.cancel()
 
-    def _follow(self, query: Query, known: AnyMapping[str, Named], tell: Told, asking: Asking, scratch: Path) -> None:
+    def _follow(self, query: Query, catalogue: AnyMapping[str, Named], tell: Told, asking: Asking, scratch: Path) -> None:
         """Carry out a stream: its rows come for as long as somebody takes them, and nothing of it stays."""
-        pipeline, relation = compile_query(query, known)
+        pipeline, relation = compile_query(query, catalogue)
         names = [(each.name, each.column) for each in relation.columns]
         stage = relation.stage.select(*(f"{quoted(column)} AS {quoted(name)}" for name, column in names))
         stage.write_to(sinks.custom(_Telling(tell)), name="rows")

@@ -51,15 +51,15 @@ class Tables:
         self,
         spark: SparkSession,
         select: Select,
-        known: AnyMapping[str, Named],
+        catalogue: AnyMapping[str, Named],
         maps: MapStore,
         settings: SourceSettings,
         scratch: Path,
-        asked: Callable[[], bool],
+        is_asked: Callable[[], bool],
     ) -> None:
-        """Create it; ``asked`` returns True while the rows of the query are still wanted."""
-        self._spark, self._known, self._maps, self._settings, self._scratch = spark, known, maps, settings, scratch
-        self._asked = asked
+        """Create it; ``is_asked`` returns True while the rows of the query are still wanted."""
+        self._spark, self._known, self._maps, self._settings, self._scratch = spark, catalogue, maps, settings, scratch
+        self._asked = is_asked
         self._states: dict[tuple[str, str], StoredStage] = {(each.snapshot, each.stage): each for each in select.states}
         self._own: dict[str, OwnTable] = {each.name: each for each in select.tables}
         self._made: dict[str, str] = {}
@@ -84,13 +84,13 @@ class Tables:
             if stage is None:
                 raise wrong(table, query, "FROM takes mappings, views, queries and SNAPSHOT name STAGE name")
             return self._view(f"snapshot {stage}", lambda: self._of_state(self._states[stage]))
-        known = self._known.get(table.name)
-        if known is None:
+        relation = self._known.get(table.name)
+        if relation is None:
             raise wrong(table, query, f"Object '{table.name}' not found")
-        if isinstance(known, View):
-            return self._view(known.name, lambda: self._of_view(known))
-        keys = wanted_keys(tree, table) if has_text_keys(known) else None
-        return self._view(f"{known.name} {keys}", lambda: self._of_mapping(known, keys))
+        if isinstance(relation, View):
+            return self._view(relation.name, lambda: self._of_view(relation))
+        keys = wanted_keys(tree, table) if has_text_keys(relation) else None
+        return self._view(f"{relation.name} {keys}", lambda: self._of_mapping(relation, keys))
 
     def _view(self, meaning: str, make: Callable[[], DataFrame]) -> str:
         if meaning not in self._made:
@@ -130,13 +130,13 @@ class Tables:
     def _of_map(self, name: str, keys: list[str] | None) -> DataFrame:
         """Return the entries of a map; only those of some keys if the query asks for no others."""
         if keys is not None:
-            found = [entry for key in keys if (entry := self._maps.get(name, key)) is not None]
-            if 0 < len(found) <= MOST_LITERALS:
+            entries = [entry for key in keys if (entry := self._maps.get(name, key)) is not None]
+            if 0 < len(entries) <= MOST_LITERALS:
                 # A table of literals: Spark answers without starting tasks.
                 self.literal = True
-                values = [text for entry in found for text in (entry.key, entry.value)]
-                return self._spark.sql(f"VALUES {', '.join(['(?, ?)'] * len(found))} AS entries (key, value)", args=values)
-            batches = [_batch([entry.key for entry in found], [entry.value for entry in found])]
+                values = [text for entry in entries for text in (entry.key, entry.value)]
+                return self._spark.sql(f"VALUES {', '.join(['(?, ?)'] * len(entries))} AS entries (key, value)", args=values)
+            batches = [_batch([entry.key for entry in entries], [entry.value for entry in entries])]
         else:
             batches = list(self._pages(name)) or [_batch([], [])]
         return self._spark.createDataFrame(pa.Table.from_batches(batches))
@@ -146,12 +146,12 @@ class Tables:
         while True:
             if not self._asked():
                 raise NotAskedError
-            found = self._maps.entries(name, after=after, limit=PAGE)
-            if found:
-                yield _batch([entry.key for entry in found], [entry.value for entry in found])
-            if len(found) < PAGE:
+            page = self._maps.entries(name, after=after, limit=PAGE)
+            if page:
+                yield _batch([entry.key for entry in page], [entry.value for entry in page])
+            if len(page) < PAGE:
                 return
-            after = found[-1].key
+            after = page[-1].key
 
     def _of_state(self, stored: StoredStage) -> DataFrame:
         folder, view = Path(stored.folder), WorkerFolder(self._scratch / f"state-{len(self._made)}").state

@@ -80,8 +80,8 @@ def check_columns(sink: MapSink, rows: DataFrame) -> str | None:
 
     Spark's own errors report a key, value or order that is no column or expression of these rows.
     """
-    wanted = [sink.key, *([] if sink.value is None else [sink.value]), *(sink.order_by or ())]
-    kinds = rows.select(*[to_column(rows, value) for value in wanted]).schema.fields
+    values = [sink.key, *([] if sink.value is None else [sink.value]), *(sink.order_by or ())]
+    kinds = rows.select(*[to_column(rows, value) for value in values]).schema.fields
     if sink.order_by is None:
         return None
     for value, field in zip(sink.order_by, kinds[len(kinds) - len(sink.order_by) :], strict=True):
@@ -150,33 +150,33 @@ def _in_order(table: pa.Table, shuffled: bool) -> pa.Table:
 
 
 def _with_keys(changes: Changes, sink: MapSink, context: EpochContext) -> Changes:
-    kept = changes.only(lambda key: key is not None)
-    context.run.left_out(context.stage, LeftOut.KEYLESS, len(changes.pairs) - len(kept.pairs))
+    rest = changes.only(lambda key: key is not None)
+    context.run.left_out(context.stage, LeftOut.KEYLESS, len(changes.pairs) - len(rest.pairs))
     sample = next(value for key, value in changes.pairs if key is None)
-    rows = counted(len(changes.pairs) - len(kept.pairs), "row")
+    rows = counted(len(changes.pairs) - len(rest.pairs), "row")
     context.run.log(
         "WARN",
         "pitstop.sink.map",
         f"{rows} for sink '{context.stage}' without a key ({sink.key} is null) left out, such as: {sample!r}",
     )
-    return kept
+    return rest
 
 
 def _with_short_keys(changes: Changes, context: EpochContext) -> Changes:
     longest = context.run.maps.longest_key if context.run.maps is not None else None
     if longest is None or not any(is_too_long(key, longest) for key, _ in changes.pairs):
         return changes
-    kept = changes.only(lambda key: not is_too_long(str(key), longest))
-    context.run.left_out(context.stage, LeftOut.LONG_KEY, len(changes.pairs) - len(kept.pairs))
+    rest = changes.only(lambda key: not is_too_long(str(key), longest))
+    context.run.left_out(context.stage, LeftOut.LONG_KEY, len(changes.pairs) - len(rest.pairs))
     sample = next(key for key, _ in changes.pairs if is_too_long(key, longest))
-    rows = counted(len(changes.pairs) - len(kept.pairs), "row")
+    rows = counted(len(changes.pairs) - len(rest.pairs), "row")
     context.run.log(
         "WARN",
         "pitstop.sink.map",
         f"{rows} for sink '{context.stage}' with a key of more than {longest:,} bytes, which this store cannot keep, left out, "
         f"such as: '{sample[:SHOWN]}...'",
     )
-    return kept
+    return rest
 
 
 def json_of(rows: DataFrame, column: str) -> str:

@@ -68,8 +68,8 @@ def _opened(spark: SparkSession, reader: Any, source: Source) -> DataFrame:
         return rows
     own = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
     if schema is None:
-        found = reader.options(**(reading_options(form, None, options) | own)).load(path).schema
-        schema = StructType([field for field in found.fields if field.name != CORRUPT])
+        inferred = reader.options(**(reading_options(form, None, options) | own)).load(path).schema
+        schema = StructType([field for field in inferred.fields if field.name != CORRUPT])
     reader = reader.options(**(reading_options(form, schema, options) | own))
     whole = StructType([*schema.fields, StructField(CORRUPT, StringType())])
     return _read_again(_with_place(reader.schema(whole).load(path)), form, schema, options)
@@ -114,9 +114,9 @@ def folder_url(source: Source) -> str:
     named = str(dict(source.options)["path"])
     local, wild = _of_this_machine(named), WILD
     if local is None:
-        found = _URL.fullmatch(named)
-        assert found is not None
-        root, path = f"{found[1]}:{found[2] or '//'}", found[3]
+        url = _URL.fullmatch(named)
+        assert url is not None
+        root, path = f"{url[1]}:{url[2] or '//'}", url[3]
     else:
         root, path = "file://", local
         wild = frozenset() if os.path.lexists(local) else WILD

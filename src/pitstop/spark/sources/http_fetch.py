@@ -71,15 +71,15 @@ class Fetcher:
         PollError for any fault; BegunAnewError; SourceFaultError for an answer that is too large, as it would be each time. Equal
         objects come once. Different ones with the same number all come, with a warning.
         """
-        found = self._rows(since)
-        rows = [row for row in sorted(dict.fromkeys(found), key=lambda row: row[0]) if row[0] > since]
+        rows_of_answer = self._rows(since)
+        rows = [row for row in sorted(dict.fromkeys(rows_of_answer), key=lambda row: row[0]) if row[0] > since]
         if rows:
             self._empty = self._odd = 0
             return rows
         self._empty += 1
         # A look costs the server a request or two.
         if since > self._beginning and (self._odd or now_and_then(self._empty, _SELDOM)):
-            self._odd = self._odd + 1 if self._ends_before(since, found) else 0
+            self._odd = self._odd + 1 if self._ends_before(since, rows_of_answer) else 0
             if self._odd >= _LOOKS:
                 self._empty = self._odd = 0
                 raise BegunAnewError
@@ -111,31 +111,31 @@ class Fetcher:
 
         An object without a number takes its neighbour's if others have one.
         """
-        found = self._objects(self._get(since))
-        known = [number for number, _ in found if number is not None]
-        self._tell_doubled([(number, text) for number, text in found if number is not None], since)
-        if found and not known:
+        objects = self._objects(self._get(since))
+        numbers = [number for number, _ in objects if number is not None]
+        self._tell_doubled([(number, text) for number, text in objects if number is not None], since)
+        if objects and not numbers:
             raise PollError(f"an object has no whole number '{self._field}'")
-        if len(known) < len(found):
-            odd = next(text for number, text in found if number is None)
+        if len(numbers) < len(objects):
+            odd = next(text for number, text in objects if number is None)
             self._warn(
-                f"{len(found) - len(known)} objects of an answer have no whole number '{self._field}', such as {odd}: "
+                f"{len(objects) - len(numbers)} objects of an answer have no whole number '{self._field}', such as {odd}: "
                 "they are read with what stands before them."
             )
-        rows, last = [], known[0] if known else 0
-        for number, text in found:
+        rows, last = [], numbers[0] if numbers else 0
+        for number, text in objects:
             last = last if number is None else number
             rows.append((last, text))
         return rows
 
-    def _ends_before(self, since: int, found: list[Row]) -> bool:
+    def _ends_before(self, since: int, answer: list[Row]) -> bool:
         """Return True if the server has objects, but none from ``since`` on.
 
-        ``found`` is its answer to a request for the objects after ``since``.
+        ``answer`` is its answer to a request for the objects after ``since``.
         """
-        if found:  # it gives what was not asked for
-            highest = max(number for number, _ in found)
-            if highest < since and len(found) >= self._limit:
+        if answer:  # it gives what was not asked for
+            highest = max(number for number, _ in answer)
+            if highest < since and len(answer) >= self._limit:
                 raise PollError(f"it was asked for what comes after {since}, and answers with objects up to {highest}")
             return highest < since
         return not self._rows(since - 1) and bool(self._rows(self._beginning))
@@ -167,10 +167,10 @@ class Fetcher:
     def _objects(self, body: bytes) -> list[tuple[int | None, str]]:
         """Return the number of each object, if it has one, and its text."""
         try:
-            found = json.loads(body, parse_float=_marked)
-            if not isinstance(found, list):
+            items = json.loads(body, parse_float=_marked)
+            if not isinstance(items, list):
                 raise PollError("the answer is no JSON array")
-            return [(self._number(item), _text(item)) for item in found]
+            return [(self._number(item), _text(item)) for item in items]
         except (ValueError, RecursionError) as error:
             raise PollError(f"the answer is no JSON ({error})") from error
 

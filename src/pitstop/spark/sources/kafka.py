@@ -29,10 +29,10 @@ def _stream(spark: SparkSession, source: Source, facts: dict[str, str]) -> DataF
 
 
 def _batch(spark: SparkSession, source: Source, facts: dict[str, str]) -> DataFrame:
-    feed, kept = kafka_feed(spark), _kept(spark, source)
+    feed, name_of_secrets = kafka_feed(spark), _kept(spark, source)
     consumer = {name: value for name, value in source.options.items() if name not in _OWN}
-    options = {**consumer, **_readers(source), **kept, "failOnDataLoss": _fails(source)}
-    reader = spark.read.format(feed if kept else "kafka").options(**options)
+    options = {**consumer, **_readers(source), **name_of_secrets, "failOnDataLoss": _fails(source)}
+    reader = spark.read.format(feed if name_of_secrets else "kafka").options(**options)
     return _rows(reader.load(), source)
 
 

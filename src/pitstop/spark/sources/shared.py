@@ -128,9 +128,9 @@ class Agreement:
         with self._path.open("a+") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             file.seek(0)
-            known = _decision(file.read())
-            if known.get("start") == dumps(start):
-                return dict(known["end"])
+            decision = _decision(file.read())
+            if decision.get("start") == dumps(start):
+                return dict(decision["end"])
             end = decide()
             if end != start:
                 file.truncate(0)
