@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from pitstop.kit.cache_folder import FOLDER_VARIABLE
+from pitstop.machine.cache_folder import FOLDER_VARIABLE
 
 JAVA = (
     # To compile thoroughly would take longer than the tests.

@@ -3,7 +3,7 @@
 The side of its users, a ``ps.Source`` or a subclass of ``ps.Sink``, needs only ``import pitstop as ps``.
 """
 
-from pitstop.kit.named_secrets import revealed, revealed_url
+from pitstop.machine.named_secrets import revealed, revealed_url
 from pitstop.spark.sinks import FIRST, LAST, STORE, EpochContext, SinkKind, compute_only
 from pitstop.spark.sources import SourceKind, python_source
 from pitstop.spark.sources.shared import SourceOptions

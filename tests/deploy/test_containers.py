@@ -17,7 +17,7 @@ import typer
 import yaml
 
 from pitstop.cli.main import app
-from pitstop.kit.java import OLDEST
+from pitstop.machine.java import OLDEST
 from pitstop.server.settings import Settings
 from pitstop.testing.http import serving
 from pitstop.testing.service import ScriptedService

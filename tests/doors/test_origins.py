@@ -61,7 +61,7 @@ def test_to_another_machine_no_folder_is_told(state, url, here, monkeypatch):
 def test_a_forwarded_port_of_another_machine_looks_like_this_one_and_proves_nothing(state, url, here, monkeypatch):
     with connect(url) as client:
         said = client.service._folders()
-        monkeypatch.setattr("pitstop.kit.claimed_folders._boot", lambda: "another")
+        monkeypatch.setattr("pitstop.machine.claimed_folders._boot", lambda: "another")
         monkeypatch.setattr(client.service, "_folders", lambda: said)
         assert origin_of(state, client.service.submit(request("a")).id) == ELSEWHERE
 

@@ -5,7 +5,7 @@ import urllib.request
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from pitstop.kit.private import write_private
+from pitstop.machine.private import write_private
 from tests.deploy.test_prometheus import names
 
 SECONDS = 300

@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 
-from pitstop.kit.java import find_java, spark_home
 from pitstop.launchers.processes import handle_of, kill_all
+from pitstop.machine.java import find_java, spark_home
 from pitstop.model.job import JobState
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(900)]

@@ -7,12 +7,12 @@ import re
 import httpx2
 import pytest
 
-from pitstop.kit.java import find_java
-from pitstop.kit.rotating import Rotation
 from pitstop.kit.waiting import wait_until
 from pitstop.launchers.environment import runner_environment
 from pitstop.launchers.processes import handle_in, kill_all
 from pitstop.launchers.spark_standalone import FollowedMaster, log_parts, start_master, start_worker
+from pitstop.machine.java import find_java
+from pitstop.machine.rotating import Rotation
 from pitstop.model.cluster import SparkCluster
 from pitstop.model.data_folder import DataFolder
 

@@ -7,8 +7,8 @@ import pytest
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from py4j.protocol import Py4JJavaError
 
-from pitstop.kit.java import find_java
 from pitstop.kit.waiting import wait_until
+from pitstop.machine.java import find_java
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pitstop.kit.java import find_java
+from pitstop.machine.java import find_java
 from pitstop.model.cluster import ClusterSettings
 from pitstop.runner.archiving import provide_jar
 from pitstop.spark.base.session import build_session

@@ -11,9 +11,9 @@ from pitstop.cli.context import Call
 from pitstop.cli.register import register
 from pitstop.cli.tables import print_table
 from pitstop.errors import UsageError
-from pitstop.kit.cache_folder import FOLDER_VARIABLE
 from pitstop.kit.counts import counted
-from pitstop.kit.maven import fetch_jar, has_jar, jar_folder
+from pitstop.machine.cache_folder import FOLDER_VARIABLE
+from pitstop.machine.maven import fetch_jar, has_jar, jar_folder
 
 if TYPE_CHECKING:
     from pitstop.pipeline.connectors import Kind, KindOption

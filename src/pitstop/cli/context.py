@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pitstop.cli.terminal import terminal_of
 from pitstop.errors import PitstopError, UsageError
-from pitstop.kit.private import read_private
+from pitstop.machine.private import read_private
 from pitstop.service.api import Service
 
 if TYPE_CHECKING:

@@ -17,10 +17,10 @@ from pitstop.cli.context import EXIT_INTERRUPTED, Call, fail, given_token
 from pitstop.cli.register import Group, OutputFormat, TokenFile, Url, Verbosity, register, silence
 from pitstop.cli.terminal import plain_output
 from pitstop.errors import UsageError
-from pitstop.kit.named_secrets import FOLDER
 from pitstop.kit.urls import holds_password
 from pitstop.kit.version import __version__
 from pitstop.kit.wire import check_text
+from pitstop.machine.named_secrets import FOLDER
 from pitstop.model.retention import KEPT, Retention
 
 app = typer.Typer(

@@ -42,7 +42,7 @@ def operator(
     health_port: Annotated[int | None, typer.Option(min=1, max=65_535, help="Port of these [default: none]")] = None,
 ) -> None:
     """Let the resources of hazelcast.com on Kubernetes be what they say, until Ctrl-C: clusters, maps, jobs and snapshots."""
-    from pitstop.kit.service_log import service_log
+    from pitstop.machine.service_log import service_log
 
     # Imported by name: a sibling of the command line, with libraries of its own.
     app = importlib.import_module("pitstop.operator.app")
@@ -76,7 +76,7 @@ def operator(
 
 def executor() -> None:
     """Be an executor, in a pod that Spark has made. Nobody calls this by hand."""
-    from pitstop.kit.java import find_java, spark_home
+    from pitstop.machine.java import find_java, spark_home
 
     launching = importlib.import_module("pitstop.launchers.spark_executor")
     os.chdir(tempfile.mkdtemp())  # files of jobs are put where it works, and the image is read-only

@@ -21,7 +21,7 @@ from pitstop.cli.terminal import in_one_line
 from pitstop.errors import PitstopError, UnreachableError, UsageError
 from pitstop.kit.clock import iso
 from pitstop.kit.counts import counted
-from pitstop.kit.log_levels import LogLevel
+from pitstop.machine.log_levels import LogLevel
 from pitstop.model.job_event import JobEvent, StateChange
 from pitstop.model.options import as_written
 from pitstop.service.api import Service

@@ -20,10 +20,10 @@ from pydantic import TypeAdapter, ValidationError
 from pitstop.client.local_server import LocalToken
 from pitstop.client.sql import Stop, results_in
 from pitstop.errors import ArtifactError, NotFoundError, UnreachableError, UsageError, WaitTimeoutError, from_dict
-from pitstop.kit.claimed_folders import HEADER, claim
 from pitstop.kit.ids import check_name
-from pitstop.kit.tcp import loopback_addresses
 from pitstop.kit.version import __version__
+from pitstop.machine.claimed_folders import HEADER, claim
+from pitstop.machine.tcp import loopback_addresses
 from pitstop.maps.model import Entry, EventKind, JournalEvent
 from pitstop.model.audit import USER_HEADER, AuditEntry
 from pitstop.model.job import JobState

@@ -16,8 +16,8 @@ from typing import Any
 import httpx2
 
 from pitstop.errors import UnreachableError, UsageError
-from pitstop.kit.private import private_folder, read_private, write_private
-from pitstop.kit.tcp import is_own_server
+from pitstop.machine.private import private_folder, read_private, write_private
+from pitstop.machine.tcp import is_own_server
 from pitstop.model.data_folder import DataFolder
 
 DENIED = 401

@@ -1,4 +1,4 @@
-"""The archive of Spark's classes, made once, in the background (kit.class_archive)."""
+"""The archive of Spark's classes, made once, in the background (machine.class_archive)."""
 
 from __future__ import annotations
 

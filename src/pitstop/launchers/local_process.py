@@ -11,7 +11,6 @@ import structlog
 
 from pitstop.control.ports import CONTROL, RunHandle, RunSpec, Wake
 from pitstop.kit.jsonable import from_json
-from pitstop.kit.rotating import Rotation
 from pitstop.launchers.archiving import Archiving
 from pitstop.launchers.processes import is_alive, is_of_this_boot, kill_all
 from pitstop.launchers.runner_processes import RunnerProcesses, facts_of
@@ -19,6 +18,7 @@ from pitstop.launchers.spares import Spares
 from pitstop.launchers.standby import HeldSpare
 from pitstop.launchers.watcher import Watcher
 from pitstop.launchers.worker import do_task
+from pitstop.machine.rotating import Rotation
 from pitstop.model.data_folder import DataFolder, SpareFolder
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.model.task import Compilation, Compile, ExportState, ImportState, QueryState, StateRows, Task

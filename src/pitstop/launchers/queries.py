@@ -17,8 +17,8 @@ from typing import Any
 from pitstop.control.ports import RunHandle
 from pitstop.errors import BusyError, EngineError, UsageError, from_dict
 from pitstop.kit.jsonable import to_json
-from pitstop.kit.rotating import Rotation, start_pump
 from pitstop.launchers.processes import handle_of, kill_all
+from pitstop.machine.rotating import Rotation, start_pump
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.selecting import BEGIN_ANEW, MOST_ROWS, OPERATOR, USUAL_SECONDS, Asker, Select
 

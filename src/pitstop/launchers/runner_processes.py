@@ -13,8 +13,8 @@ from types import MappingProxyType
 import structlog
 
 from pitstop.control.ports import RunSpec
-from pitstop.kit.rotating import Rotation, start_pump
 from pitstop.launchers.environment import runner_environment
+from pitstop.machine.rotating import Rotation, start_pump
 from pitstop.model.data_folder import DataFolder
 
 log = structlog.get_logger("pitstop.launcher")
@@ -23,7 +23,7 @@ log = structlog.get_logger("pitstop.launcher")
 class RunnerProcesses:
     """Starts them, and collects those that have ended.
 
-    The output of a runner and its children comes through a pipe to a process that writes, and rotates, the log (kit.rotating).
+    The output of a runner and its children comes through a pipe to a process that writes and rotates the log (machine.rotating).
     That process has a session of its own, so it survives the kill of the runner, and ends with the last process that could print.
     ``facts`` stand in each line of a run, beside the run's own.
     """
@@ -52,7 +52,7 @@ class RunnerProcesses:
     def spawn(
         self, command: list[str], log_file: Path, facts: dict[str, object], log_moves: Path | None = None
     ) -> subprocess.Popen[bytes]:
-        """Start ``python -m pitstop.runner COMMAND``; ``facts`` and ``log_moves`` are kit.rotating.start_pump's."""
+        """Start ``python -m pitstop.runner COMMAND``; ``facts`` and ``log_moves`` are machine.rotating.start_pump's."""
         where = ["--store", self._store_url, "--data", str(self._data.root), "--server", self._data.server]
         arguments = [sys.executable, "-m", "pitstop.runner", *command, *where]
         writer = start_pump(log_file, self._rotation, facts, log_moves)

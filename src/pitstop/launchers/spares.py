@@ -18,8 +18,8 @@ from pathlib import Path
 import structlog
 
 from pitstop.control.ports import RunHandle
-from pitstop.kit.wake import wake
 from pitstop.launchers.processes import handle_in, handle_of, is_alive, kill_all, write_handle, write_json
+from pitstop.machine.wake import wake
 from pitstop.model.data_folder import DataFolder, SpareFolder
 
 log = structlog.get_logger("pitstop.launcher")

@@ -15,14 +15,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pitstop.errors import EngineError
-from pitstop.kit.class_archive import class_archive, to_use
-from pitstop.kit.class_jar import CLASS_PATH, class_jar, put_on_class_path
-from pitstop.kit.java import spark_home
-from pitstop.kit.new_lines import NewLines
-from pitstop.kit.private import write_private
-from pitstop.kit.rotating import Rotation
 from pitstop.kit.waiting import wait_until
 from pitstop.launchers.processes import handle_of, write_handle
+from pitstop.machine.class_archive import class_archive, to_use
+from pitstop.machine.class_jar import CLASS_PATH, class_jar, put_on_class_path
+from pitstop.machine.java import spark_home
+from pitstop.machine.new_lines import NewLines
+from pitstop.machine.private import write_private
+from pitstop.machine.rotating import Rotation
 from pitstop.model.cluster import LOOPBACK, SparkCluster, closed_to_others
 from pitstop.model.data_folder import DaemonFolder
 

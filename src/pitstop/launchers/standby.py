@@ -14,9 +14,9 @@ from typing import Any
 
 from pitstop.errors import EngineError, WaitTimeoutError, from_dict
 from pitstop.kit.jsonable import from_json, to_json
-from pitstop.kit.wake import WakeSocket, wake
 from pitstop.launchers.processes import write_json
 from pitstop.launchers.spares import last_line
+from pitstop.machine.wake import WakeSocket, wake
 from pitstop.model.data_folder import SpareFolder
 from pitstop.model.task import Compilation, Compile, Rehearse, remedy
 

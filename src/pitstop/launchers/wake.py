@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pitstop.control.ports import CONTROL, PROGRESS
-from pitstop.kit.wake import WakeSocket, wake
+from pitstop.machine.wake import WakeSocket, wake
 from pitstop.model.data_folder import DataFolder
 
 

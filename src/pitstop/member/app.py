@@ -12,18 +12,18 @@ from pathlib import Path
 
 from pitstop.control.ports import RunHandle
 from pitstop.errors import UsageError
-from pitstop.kit.java import find_java
-from pitstop.kit.named_secrets import FOLDER
-from pitstop.kit.private import keep_private, private_folder
-from pitstop.kit.rotating import Rotation
-from pitstop.kit.service_log import service_log
-from pitstop.kit.tcp import loopback_addresses
 from pitstop.kit.version import __version__
 from pitstop.launchers.environment import runner_environment
 from pitstop.launchers.processes import handle_in, has_children, is_of_this_boot, kill_all, own_handle, write_handle
 from pitstop.launchers.runner_processes import RunnerProcesses
 from pitstop.launchers.spark_standalone import FollowedMaster, drain, log_parts, start_worker
 from pitstop.launchers.wake import UnixSocketWake
+from pitstop.machine.java import find_java
+from pitstop.machine.named_secrets import FOLDER
+from pitstop.machine.private import keep_private, private_folder
+from pitstop.machine.rotating import Rotation
+from pitstop.machine.service_log import service_log
+from pitstop.machine.tcp import loopback_addresses
 from pitstop.member.hosting import HostedRuns
 from pitstop.member.member import BEAT_SECONDS, MemberProcess
 from pitstop.model.cluster import LOOPBACK, ClusterSettings, Member, SparkCluster, address_for_others

@@ -12,9 +12,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pitstop.errors import EngineError, UsageError
-from pitstop.kit.private import read_private
-from pitstop.kit.tcp import is_own_address, loopback_addresses
 from pitstop.kit.wire import described
+from pitstop.machine.private import read_private
+from pitstop.machine.tcp import is_own_address, loopback_addresses
 
 LOOPBACK = "127.0.0.1"
 _VARIABLES = {"master": "PITSTOP_MASTER", "driver_host": "PITSTOP_DRIVER_HOST", "bind_address": "PITSTOP_BIND_ADDRESS"}

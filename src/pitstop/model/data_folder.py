@@ -115,7 +115,7 @@ class DataFolder:
 
     @property
     def log(self) -> Path:
-        """The server's log (kit.rotating); its full parts stand beside it. Only people read it."""
+        """The server's log (machine.rotating); its full parts stand beside it. Only people read it."""
         return self.root / "server.log"
 
     @property
@@ -261,7 +261,7 @@ class JobFolder:
 
     @property
     def log(self) -> Path:
-        """All that the job's runs print, one after the other; full parts stand beside it (kit.rotating).
+        """All that the job's runs print, one after the other; full parts stand beside it (machine.rotating).
 
         Written by the processes that take what runs print, read by ``logs``; stays as long as the job.
         """

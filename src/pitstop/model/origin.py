@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from pitstop.kit.local_paths import whole_path
 from pitstop.kit.wire import described
+from pitstop.machine.local_paths import whole_path
 
 
 @described

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pitstop.kit.named_secrets import FOLDER
+from pitstop.machine.named_secrets import FOLDER
 from pitstop.operator import executors
 from pitstop.operator.applied import amount
 from pitstop.operator.cluster_names import (

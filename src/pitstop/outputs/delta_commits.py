@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from pitstop.kit.private import usual_mode
+from pitstop.machine.private import usual_mode
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable

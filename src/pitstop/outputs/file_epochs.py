@@ -22,7 +22,7 @@ from pathlib import Path
 
 from pitstop.control.ports import Ownership
 from pitstop.errors import OtherEpochError
-from pitstop.kit.private import usual_mode
+from pitstop.machine.private import usual_mode
 
 CONTROL = "_pitstop"
 ASIDE = "withdrawn-"

@@ -12,8 +12,8 @@ from pg_mimic import IdentityProvider, ScramSha256AuthPlugin, connection
 
 from pitstop.client.http import HttpService
 from pitstop.errors import UsageError
-from pitstop.kit.tcp import loopback_addresses
 from pitstop.kit.version import __version__
+from pitstop.machine.tcp import loopback_addresses
 from pitstop.pgwire.connections import BoundedServer
 from pitstop.pgwire.limits import Limits
 from pitstop.pgwire.session import PitstopSession

@@ -10,7 +10,7 @@ from pathlib import PurePath
 from typing import Any, Literal
 
 from pitstop.errors import UsageError
-from pitstop.kit.named_secrets import is_reference
+from pitstop.machine.named_secrets import is_reference
 
 MECHANISMS = ("SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN")
 _OF_SETTINGS = ("security.", "sasl.", "ssl.")

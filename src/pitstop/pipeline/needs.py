@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 
 from pitstop.errors import UsageError
-from pitstop.kit.maven import Jar, has_jar, jar_folder
+from pitstop.machine.maven import Jar, has_jar, jar_folder
 
 SOURCE_GROUP, SINK_GROUP = "pitstop.sources", "pitstop.sinks"
 """The entry points by which a package declares its kinds of sources, and of sinks."""

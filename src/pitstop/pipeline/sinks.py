@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol, Self
 
 from pitstop.errors import UsageError
-from pitstop.kit.local_paths import local_path
-from pitstop.kit.named_secrets import is_reference
+from pitstop.machine.local_paths import local_path
+from pitstop.machine.named_secrets import is_reference
 from pitstop.pipeline.kafka_security import KafkaSecurity, security_of
 from pitstop.pipeline.sources import TOPIC
 

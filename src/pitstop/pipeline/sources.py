@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from pitstop.errors import UsageError
 from pitstop.kit.durations import Duration, milliseconds
-from pitstop.kit.local_paths import local_path, scheme_of
+from pitstop.machine.local_paths import local_path, scheme_of
 from pitstop.pipeline.kafka_security import KafkaSecurity, security_of
 
 _CORRUPT_RECORD = re.compile(r"(?i)(^|[\s,`])_corrupt_record\b")

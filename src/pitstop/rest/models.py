@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, WithJsonSchema
 
-from pitstop.kit.log_levels import LogLevel
+from pitstop.machine.log_levels import LogLevel
 from pitstop.maps.model import LONGEST_SECONDS, MOST_EVENTS
 from pitstop.model.config import OPTIONS
 from pitstop.model.operation import StateAtStart

@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import Request
 
-from pitstop.kit.claimed_folders import HEADER, proven
+from pitstop.machine.claimed_folders import HEADER, proven
 from pitstop.model.origin import ELSEWHERE, PathOrigin
 from pitstop.rest.threads import reading
 

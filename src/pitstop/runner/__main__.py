@@ -13,11 +13,11 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from pitstop.kit.logs import show
-from pitstop.kit.private import keep_private
-from pitstop.kit.wake import WakeSocket, wake
 from pitstop.launchers.processes import handle_in, is_alive, own_handle, write_handle, write_json
 from pitstop.launchers.wake import UnixSocketWake
+from pitstop.machine.logs import show
+from pitstop.machine.private import keep_private
+from pitstop.machine.wake import WakeSocket, wake
 from pitstop.model.data_folder import DataFolder, SpareFolder, WorkerFolder
 from pitstop.runner.executor_logs import follow_executors
 from pitstop.runner.keeping import FollowedRetention

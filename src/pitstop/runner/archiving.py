@@ -1,6 +1,6 @@
 """``python -m pitstop.runner.archiving``: makes the files that speed Spark up, once for the Java and the Spark at hand.
 
-A jar of our own Java classes (kit.class_jar), and an archive of all classes that a runner loads (kit.class_archive).
+A jar of our own Java classes (machine.class_jar), and an archive of all classes that a runner loads (machine.class_archive).
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from pitstop.kit.cache_folder import forget_unused
-from pitstop.kit.class_archive import class_archive
-from pitstop.kit.class_jar import class_jar, make_jar
-from pitstop.kit.java import find_java, spark_home
-from pitstop.kit.private import keep_private
+from pitstop.machine.cache_folder import forget_unused
+from pitstop.machine.class_archive import class_archive
+from pitstop.machine.class_jar import class_jar, make_jar
+from pitstop.machine.java import find_java, spark_home
+from pitstop.machine.private import keep_private
 
 
 def main() -> int:

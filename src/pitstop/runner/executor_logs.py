@@ -12,8 +12,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from pitstop.kit.new_lines import NewLines
-from pitstop.kit.rotating import in_our_form
+from pitstop.machine.new_lines import NewLines
+from pitstop.machine.rotating import in_our_form
 from pitstop.model.cluster import ClusterSettings
 from pitstop.model.data_folder import DataFolder, MemberFolder
 

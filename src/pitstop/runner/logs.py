@@ -1,12 +1,12 @@
-"""A job's log: JSON lines on standard error, which lead to the job's log file (kit.rotating)."""
+"""A job's log: JSON lines on standard error, which lead to the job's log file (machine.rotating)."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
 
-from pitstop.kit.log_levels import check_level
-from pitstop.kit.logs import NUMBERS
+from pitstop.machine.log_levels import check_level
+from pitstop.machine.logs import NUMBERS
 
 Log = Callable[[str, str, str], None]
 """``(level, logger, message)``"""

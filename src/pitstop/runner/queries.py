@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from pitstop.errors import PitstopError
 from pitstop.kit.jsonable import from_json
-from pitstop.kit.named_secrets import hidden_in
+from pitstop.machine.named_secrets import hidden_in
 from pitstop.model.selecting import BEGIN_ANEW, Select
 from pitstop.runner.session import session
 from pitstop.sql.parsing import named

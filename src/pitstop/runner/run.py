@@ -19,7 +19,7 @@ from pathlib import Path
 from pitstop.control.lanes import Lanes, Spawn, in_thread
 from pitstop.control.ports import RunHandle, RunnerLink, Waiter, Wake
 from pitstop.errors import EngineError, FencedError, PitstopError, Problem, SnapshotError, StoreError, is_of_the_machine
-from pitstop.kit.named_secrets import hidden, hidden_in
+from pitstop.machine.named_secrets import hidden, hidden_in
 from pitstop.model.cluster import Placement
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, Progress

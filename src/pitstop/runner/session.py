@@ -10,8 +10,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from pitstop.kit.log_levels import VARIABLE
 from pitstop.launchers.processes import handle_in, is_alive, own_handle, write_handle
+from pitstop.machine.log_levels import VARIABLE
 from pitstop.model.cluster import ClusterSettings
 
 OWNER = "owner.json"

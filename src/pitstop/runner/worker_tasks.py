@@ -9,7 +9,7 @@ from typing import Any
 
 from pitstop.errors import PitstopError, UsageError
 from pitstop.kit.jsonable import from_json, to_json
-from pitstop.kit.named_secrets import hidden_in
+from pitstop.machine.named_secrets import hidden_in
 from pitstop.model.data_folder import DataFolder, WorkerFolder
 from pitstop.model.task import TASKS, Compile, ExportState, ImportState, QueryState, Task
 from pitstop.runner.session import session

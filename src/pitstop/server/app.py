@@ -15,9 +15,9 @@ from types import FrameType
 import uvicorn
 
 from pitstop.client.local_server import announced
-from pitstop.kit.java import find_java
-from pitstop.kit.private import keep_private, private_folder
 from pitstop.kit.version import __version__
+from pitstop.machine.java import find_java
+from pitstop.machine.private import keep_private, private_folder
 from pitstop.model.data_folder import DataFolder, check_place
 from pitstop.rest.access import Access
 from pitstop.rest.app import create_app

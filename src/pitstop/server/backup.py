@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from pitstop.errors import ConflictError, UsageError
-from pitstop.kit.private import private_folder
 from pitstop.kit.version import __version__
+from pitstop.machine.private import private_folder
 from pitstop.model.data_folder import DataFolder, checkpoints_in
 from pitstop.model.job import Job
 from pitstop.service.results import Backup

@@ -17,12 +17,12 @@ import structlog
 
 from pitstop.control.ports import Leadership, Members, Membership, Registry
 from pitstop.errors import ConflictError, EngineError, NotFoundError, StoreError
-from pitstop.kit.private import write_private
-from pitstop.kit.rotating import Rotation, start_pump
 from pitstop.kit.version import __version__
 from pitstop.kit.waiting import wait_until
 from pitstop.launchers import spark_standalone
 from pitstop.launchers.processes import handle_in, is_alive, is_of_this_boot, kill_all
+from pitstop.machine.private import write_private
+from pitstop.machine.rotating import Rotation, start_pump
 from pitstop.model.cluster import MemberState, SparkCluster
 from pitstop.model.data_folder import DaemonFolder, DataFolder
 from pitstop.model.job import Job, JobState

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from pitstop.kit.rotating import RotatingLog, Rotation
-from pitstop.kit.service_log import service_log
+from pitstop.machine.rotating import RotatingLog, Rotation
+from pitstop.machine.service_log import service_log
 from pitstop.model.data_folder import DataFolder
 
 

@@ -7,8 +7,8 @@ from contextlib import closing
 
 from pitstop.control.ports import RunHandle
 from pitstop.errors import ConflictError
-from pitstop.kit.private import write_private
 from pitstop.launchers.processes import handle_in, is_alive
+from pitstop.machine.private import write_private
 from pitstop.model.data_folder import DataFolder, checkpoints_in
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.store.database import Database, open_database

@@ -17,13 +17,13 @@ from pitstop.control.scaling import Scaler
 from pitstop.control.shutdown import end_runs
 from pitstop.errors import UsageError
 from pitstop.kit.clock import Clock, SystemClock
-from pitstop.kit.private import write_private
 from pitstop.launchers.environment import runner_environment
 from pitstop.launchers.installing import LocalInstaller
 from pitstop.launchers.local_process import LocalProcessLauncher
 from pitstop.launchers.on_members import MembersLauncher
 from pitstop.launchers.queries import QueryProcess, QueryProcesses
 from pitstop.launchers.wake import UnixSocketWake
+from pitstop.machine.private import write_private
 from pitstop.model.cluster import LOOPBACK, ClusterSettings, address_for_others
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.retention import Retention

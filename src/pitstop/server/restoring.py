@@ -8,8 +8,8 @@ from typing import Any
 
 from pitstop.control.ports import RunHandle
 from pitstop.errors import ConflictError, SnapshotError, UsageError
-from pitstop.kit.private import keep_private, private_folder, write_private
 from pitstop.launchers.processes import is_alive
+from pitstop.machine.private import keep_private, private_folder, write_private
 from pitstop.model.data_folder import DataFolder, check_place, checkpoints_in
 from pitstop.model.snapshot import stays_below
 from pitstop.outputs.later import SetAside, set_aside_later

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pitstop.errors import UsageError
-from pitstop.kit.named_secrets import FOLDER
-from pitstop.kit.private import read_private, write_private
-from pitstop.kit.rotating import Rotation
+from pitstop.machine.named_secrets import FOLDER
+from pitstop.machine.private import read_private, write_private
+from pitstop.machine.rotating import Rotation
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.retention import USUAL, Retention
 from pitstop.model.selecting import MOST_ROWS, USUAL_SECONDS

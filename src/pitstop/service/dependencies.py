@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pitstop.errors import ArtifactError, PitstopError
-from pitstop.kit.private import UMASK
+from pitstop.machine.private import UMASK
 from pitstop.model.data_folder import DataFolder
 from pitstop.service.requirements import Needed, needed
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pitstop.errors import UsageError
-from pitstop.kit.log_levels import USUAL, LogLevel, check_level, check_logger, read_levels, write_levels
+from pitstop.machine.log_levels import USUAL, LogLevel, check_level, check_logger, read_levels, write_levels
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job
 from pitstop.service.results import LoggerLevel, LoggerScope

@@ -8,8 +8,8 @@ from typing import NoReturn
 from pitstop.control.ports import Registry
 from pitstop.control.retention import has_begun, kept_until, state_bytes
 from pitstop.errors import NotFoundError
-from pitstop.kit.rotating import read_from
 from pitstop.kit.wire import check_text
+from pitstop.machine.rotating import read_from
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobState, Progress
 from pitstop.model.retention import Retention

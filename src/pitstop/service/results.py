@@ -9,8 +9,8 @@ from enum import StrEnum
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
-from pitstop.kit.log_levels import LogLevel
 from pitstop.kit.wire import Moment, described
+from pitstop.machine.log_levels import LogLevel
 from pitstop.maps.model import Entry, JournalEvent
 from pitstop.model.cluster import Member, MemberState, Placement
 from pitstop.model.config import JobConfig

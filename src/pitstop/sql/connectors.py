@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from pitstop.errors import UsageError
 from pitstop.kit.durations import milliseconds
-from pitstop.kit.local_paths import whole_pattern
+from pitstop.machine.local_paths import whole_pattern
 from pitstop.model.origin import PathOrigin, of_nobody_here
 from pitstop.pipeline import sinks, sources
 from pitstop.pipeline.sinks import Sink

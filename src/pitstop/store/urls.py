@@ -8,8 +8,8 @@ from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from pitstop.errors import UsageError
-from pitstop.kit.private import write_private
 from pitstop.kit.urls import KEY_PASSWORD, PASSWORD
+from pitstop.machine.private import write_private
 from pitstop.model.data_folder import DataFolder
 from pitstop.store.database import sqlite_url
 

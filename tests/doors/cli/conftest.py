@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from pitstop.cli import main as cli_main
-from pitstop.kit.private import write_private
+from pitstop.machine.private import write_private
 from tests.doors.conftest import TOKEN
 
 

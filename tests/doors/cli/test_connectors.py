@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from pitstop.kit.maven import Jar
+from pitstop.machine.maven import Jar
 from pitstop.pipeline.needs import OF_SINKS, OF_SOURCES, Needs
 from tests.maven import maven_repository
 

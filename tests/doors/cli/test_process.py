@@ -15,7 +15,7 @@ import httpx2
 import pytest
 
 from pitstop.client.http import HttpService
-from pitstop.kit.rotating import RotatingLog, Rotation
+from pitstop.machine.rotating import RotatingLog, Rotation
 from pitstop.model.job import JobState
 from pitstop.rest.events import Streams
 from pitstop.service.changes import Changes

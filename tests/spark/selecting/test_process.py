@@ -6,9 +6,9 @@ import psutil
 import pytest
 
 from pitstop.errors import EngineError
-from pitstop.kit.rotating import Rotation
 from pitstop.kit.waiting import wait_until
 from pitstop.launchers.queries import QueryProcess
+from pitstop.machine.rotating import Rotation
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.selecting import Select
 

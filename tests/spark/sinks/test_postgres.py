@@ -11,7 +11,7 @@ import pytest
 
 import pitstop as ps
 from pitstop.errors import EngineError, UsageError
-from pitstop.kit.named_secrets import errors_without_secrets
+from pitstop.machine.named_secrets import errors_without_secrets
 from pitstop.maps.ports import Fence
 from pitstop.model.config import ProcessingGuarantee
 from pitstop.spark.base.environment import Environment

@@ -9,8 +9,8 @@ import time
 import pytest
 
 from pitstop.errors import UsageError
-from pitstop.kit.log_levels import VARIABLE, LogLevel, write_levels
-from pitstop.kit.logs import apply_levels
+from pitstop.machine.log_levels import VARIABLE, LogLevel, write_levels
+from pitstop.machine.logs import apply_levels
 from pitstop.spark.base.away import SourceFaultError
 from pitstop.spark.sources import http_poll
 from pitstop.spark.sources.batch import EverythingReader

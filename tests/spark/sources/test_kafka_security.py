@@ -7,7 +7,7 @@ import pytest
 
 import pitstop as ps
 from pitstop.errors import PipelineError, UsageError
-from pitstop.kit import named_secrets
+from pitstop.machine import named_secrets
 from pitstop.maps.ports import Fence
 from pitstop.model.config import ProcessingGuarantee
 from pitstop.pipeline.nodes import Node

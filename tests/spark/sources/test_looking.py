@@ -6,7 +6,7 @@ import time
 import pytest
 
 import pitstop as ps
-from pitstop.kit import named_secrets
+from pitstop.machine import named_secrets
 from pitstop.spark.base.looking import LOOK_SECONDS
 from pitstop.spark.lowering.compile import compile_pipeline
 from pitstop.spark.lowering.looking import findings

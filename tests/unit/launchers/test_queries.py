@@ -9,10 +9,10 @@ import psutil
 import pytest
 
 from pitstop.errors import BusyError, EngineError, UsageError
-from pitstop.kit.rotating import Rotation
 from pitstop.kit.waiting import wait_until
 from pitstop.launchers import queries
 from pitstop.launchers.queries import QueryProcess, QueryProcesses
+from pitstop.machine.rotating import Rotation
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.selecting import OPERATOR, Asker, Select
 

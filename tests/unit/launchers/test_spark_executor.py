@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from pitstop.errors import UsageError
-from pitstop.kit.java import spark_home
 from pitstop.launchers.spark_executor import executor_command
+from pitstop.machine.java import spark_home
 
 TOLD = {
     "SPARK_DRIVER_URL": "spark://CoarseGrainedScheduler@10.0.0.1:7078",

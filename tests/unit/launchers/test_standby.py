@@ -19,7 +19,7 @@ from pitstop.model.task import Compile, Rehearse
 SPARE = """
 import json, sys, time
 from pathlib import Path
-from pitstop.kit.wake import WakeSocket, wake
+from pitstop.machine.wake import WakeSocket, wake
 
 folder = Path(sys.argv[1])
 socket = WakeSocket(folder / "wake.sock")

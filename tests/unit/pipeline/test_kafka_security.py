@@ -4,7 +4,7 @@ import pytest
 
 import pitstop as ps
 from pitstop.errors import UsageError
-from pitstop.kit import named_secrets
+from pitstop.machine import named_secrets
 from pitstop.pipeline.kafka_security import KafkaSecurity, security_of
 from pitstop.spark.base.kafka_clients import java_properties, librdkafka_settings
 

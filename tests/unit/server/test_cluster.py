@@ -7,8 +7,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from pitstop.errors import EngineError
-from pitstop.kit.rotating import Rotation
 from pitstop.launchers.processes import handle_of, write_handle
+from pitstop.machine.rotating import Rotation
 from pitstop.model.cluster import Member, SparkCluster
 from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder

@@ -10,8 +10,8 @@ PROGRAM = """
 import logging, sys, time
 from pathlib import Path
 import structlog
-from pitstop.kit.log_levels import LogLevel, write_levels
-from pitstop.kit.rotating import Rotation
+from pitstop.machine.log_levels import LogLevel, write_levels
+from pitstop.machine.rotating import Rotation
 from pitstop.model.data_folder import DataFolder
 from pitstop.server.logs import logging_to
 

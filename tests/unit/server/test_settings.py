@@ -6,7 +6,7 @@ from pitstop import server
 from pitstop.cli.context import Call
 from pitstop.cli.main import app
 from pitstop.errors import UsageError
-from pitstop.kit.private import write_private
+from pitstop.machine.private import write_private
 from pitstop.model.retention import USUAL, Retention
 from pitstop.server.settings import Settings, kept_token
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pitstop.errors import UsageError
-from pitstop.kit.named_secrets import is_reference, names_in, noted, revealed
+from pitstop.machine.named_secrets import is_reference, names_in, noted, revealed
 from pitstop.pipeline.kafka_security import KafkaSecurity
 from pitstop.spark.internals.kafka_reader import LOGIN_MODULES
 

@@ -8,15 +8,15 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from pitstop.kit.log_levels import LOOK_SECONDS, Follower, Levels, write_levels
-from pitstop.kit.logs import apply_levels
+from pitstop.machine.log_levels import LOOK_SECONDS, Follower, Levels, write_levels
+from pitstop.machine.logs import apply_levels
 from pitstop.spark.internals.jvm_logs import apply_to_jvm
 
 log = logging.getLogger("pitstop.runner")
 
 
 class RunLevels:
-    """``for_workers`` is the file that the Python workers look at (kit.log_levels.VARIABLE)."""
+    """``for_workers`` is the file that the Python workers look at (machine.log_levels.VARIABLE)."""
 
     def __init__(self, spark: SparkSession, for_workers: Path) -> None:
         self._spark, self._for_workers = spark, for_workers

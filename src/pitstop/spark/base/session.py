@@ -9,10 +9,10 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from pitstop.kit import class_archive
-from pitstop.kit.class_jar import class_jar, put_on_class_path
-from pitstop.kit.java import find_java, spark_home, version_of
-from pitstop.kit.private import UMASK
+from pitstop.machine import class_archive
+from pitstop.machine.class_jar import class_jar, put_on_class_path
+from pitstop.machine.java import find_java, spark_home, version_of
+from pitstop.machine.private import UMASK
 from pitstop.model.cluster import ClusterSettings, Placement, SparkCluster
 from pitstop.spark.base.temporary import temporary_folder
 from pitstop.spark.internals import jvm
@@ -70,7 +70,7 @@ def build_session(
 ) -> SparkSession:
     """Start (or get) this process's session, the driver of that cluster, with scratch files in ``work_dir``.
 
-    ``archive_classes``: the place where Java archives the classes that it loads (kit.class_archive) as it ends.
+    ``archive_classes``: the place where Java archives the classes that it loads (machine.class_archive) as it ends.
     """
     accept_own_peers_only()
     know_numpy_arguments()

@@ -11,7 +11,7 @@ from typing import Any
 
 from py4j.java_gateway import server_started
 
-from pitstop.kit.tcp import is_own_peer
+from pitstop.machine.tcp import is_own_peer
 
 
 class _OwnPeersOnly(socket.socket):

@@ -36,7 +36,7 @@ def _prepare() -> None:
     from pyspark.util import PythonEvalType
     from pyspark.worker_util import read_command
 
-    from pitstop.kit.logs import follow_levels, show
+    from pitstop.machine.logs import follow_levels, show
 
     show()
     read_udfs: Callable[..., tuple[Any, Any, Any, Any]] = worker.read_udfs

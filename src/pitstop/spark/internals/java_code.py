@@ -1,4 +1,4 @@
-"""Java classes of our own, from the jar that is made of them (kit.class_jar), or else compiled when they are needed."""
+"""Java classes of our own, from the jar that is made of them (machine.class_jar), or else compiled when they are needed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from pitstop.kit.class_jar import source_of
+from pitstop.machine.class_jar import source_of
 from pitstop.spark.internals.jvm import classes, gateway, session_of
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from pitstop.kit.log_levels import ROOT, Levels
+from pitstop.machine.log_levels import ROOT, Levels
 from pitstop.spark.internals.jvm import classes
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from pitstop.kit.maven import fetch_jars
+from pitstop.machine.maven import fetch_jars
 from pitstop.pipeline.needs import OF_SOURCES
 from pitstop.spark.internals.java_code import call, compiled_class, provider
 from pitstop.spark.internals.jvm import session_of

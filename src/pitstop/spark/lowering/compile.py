@@ -8,7 +8,7 @@ from dataclasses import replace
 from pyspark.sql import DataFrame, SparkSession
 
 from pitstop.errors import PipelineError, UsageError
-from pitstop.kit.named_secrets import names_in, secret
+from pitstop.machine.named_secrets import names_in, secret
 from pitstop.model.layout import StateLayout
 from pitstop.pipeline.migration import Migration
 from pitstop.pipeline.nodes import Node

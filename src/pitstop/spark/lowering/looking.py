@@ -10,7 +10,7 @@ from functools import partial
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from pitstop.kit.named_secrets import hidden
+from pitstop.machine.named_secrets import hidden
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.specs import SinkSpec, SourceSpec
 from pitstop.pipeline.stages import Pipeline

@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 from pyspark.sql import DataFrame
 
 from pitstop.errors import PipelineError, UsageError
-from pitstop.kit.named_secrets import errors_without_secrets
+from pitstop.machine.named_secrets import errors_without_secrets
 from pitstop.pipeline.needs import SINK_GROUP
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.sinks import Sink
@@ -111,7 +111,7 @@ class SinkKind(Generic[S]):
     placed: Callable[[S, Callable[[str], str]], S] = as_it_is
     """Gives the sink with its paths as ``whole(path)`` says, which knows what a relative path and ``~`` count from."""
     secrets: bool = False
-    """True if it looks up the secrets that its values name, when it writes (pitstop.kit.named_secrets)."""
+    """True if it looks up the secrets that its values name, when it writes (pitstop.machine.named_secrets)."""
     look: Callable[[S, tuple[tuple[str, str], ...]], str] | None = None
     """Connects and tells what is there for rows of these columns (name, Spark type), for ``check``: a clause that goes on ``Sink
     'name' (place) ...``; None: there is nothing to connect to. It runs in a thread of its own, and changes nothing."""

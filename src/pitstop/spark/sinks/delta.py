@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
 from pitstop.errors import EngineError, OtherEpochError
-from pitstop.kit.local_paths import local_path
+from pitstop.machine.local_paths import local_path
 from pitstop.model.config import ProcessingGuarantee
 from pitstop.outputs.delta_commits import WORDS, DeltaCommits, let_others_read
 from pitstop.outputs.file_epochs import open_folder

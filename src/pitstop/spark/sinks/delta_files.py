@@ -23,7 +23,7 @@ import pyarrow.compute as compute
 import pyarrow.parquet as pq
 from pyspark import TaskContext
 
-from pitstop.kit.private import usual_mode
+from pitstop.machine.private import usual_mode
 from pitstop.outputs.file_epochs import open_folder
 
 ANSWER = "path string, size bigint, partition string, stats string, rows bigint, problem string"

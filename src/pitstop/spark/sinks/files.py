@@ -11,7 +11,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 
 from pitstop.kit.counts import counted
-from pitstop.kit.local_paths import local_path
+from pitstop.machine.local_paths import local_path
 from pitstop.outputs.file_epochs import FileEpochs, WrittenFiles, open_folder
 from pitstop.pipeline.sinks import FilesSink
 from pitstop.plan.places import folder_place

@@ -22,7 +22,7 @@ from pyspark.sql.types import BinaryType, StringType
 
 from pitstop.errors import EngineError
 from pitstop.kit.counts import counted
-from pitstop.kit.named_secrets import revealed
+from pitstop.machine.named_secrets import revealed
 from pitstop.maps.json_form import OPTIONS
 from pitstop.pipeline.needs import OF_SINKS
 from pitstop.pipeline.sinks import KafkaSink

@@ -15,7 +15,7 @@ from pyspark.sql.types import ArrayType, BinaryType, MapType, StructType
 
 from pitstop.errors import EngineError
 from pitstop.kit.counts import counted
-from pitstop.kit.named_secrets import is_reference, revealed_url
+from pitstop.machine.named_secrets import is_reference, revealed_url
 from pitstop.maps.json_form import OPTIONS
 from pitstop.model.config import ProcessingGuarantee
 from pitstop.pipeline.needs import OF_SINKS

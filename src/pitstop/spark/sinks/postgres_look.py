@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pitstop.kit.named_secrets import revealed_url
+from pitstop.machine.named_secrets import revealed_url
 from pitstop.pipeline.sinks import PostgresSink
 from pitstop.spark.base.looking import LOOK_SECONDS
 

@@ -87,7 +87,7 @@ class SourceKind:
     """Names the folder that it reads, in the words of SinkKind.place, where ``folder`` does not: an update tells if it is another
     one."""
     secrets: bool = False
-    """True if its readers look up the secrets that its options name, when they begin (pitstop.kit.named_secrets)."""
+    """True if its readers look up the secrets that its options name, when they begin (pitstop.machine.named_secrets)."""
     look: Callable[[SparkSession, Source], Look] | None = None
     """Connects and tells what is there, for ``check``; None: there is nothing to connect to. It runs in a thread of its own."""
 

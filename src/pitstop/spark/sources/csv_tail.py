@@ -18,7 +18,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.types import StructType
 
 from pitstop.kit.counts import counted
-from pitstop.kit.local_paths import local_path
+from pitstop.machine.local_paths import local_path
 from pitstop.pipeline.sources import Source
 from pitstop.plan.places import folder_place
 from pitstop.spark.base.away import SourceAwayError

@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
 from pitstop.errors import PipelineError
-from pitstop.kit.local_paths import WILD, escaped, local_path, scheme_of, whole_pattern
+from pitstop.machine.local_paths import WILD, escaped, local_path, scheme_of, whole_pattern
 from pitstop.pipeline.sources import Source
 from pitstop.spark.base.columns import struct_of
 from pitstop.spark.base.naming import quoted as quoted_name

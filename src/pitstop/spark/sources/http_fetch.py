@@ -15,7 +15,7 @@ from typing import Any
 import httpx2
 
 from pitstop.kit.download import downloaded
-from pitstop.kit.named_secrets import hidden, revealed_url
+from pitstop.machine.named_secrets import hidden, revealed_url
 from pitstop.spark.base.away import SourceFaultError
 
 Row = tuple[int, str]

@@ -20,7 +20,7 @@ from pyspark.sql.types import StructType
 
 from pitstop.errors import UsageError
 from pitstop.kit.counts import counted
-from pitstop.kit.named_secrets import revealed
+from pitstop.machine.named_secrets import revealed
 from pitstop.spark.internals.prefetching import prefetching
 from pitstop.spark.sources import python_source
 from pitstop.spark.sources.batch import EverythingReader

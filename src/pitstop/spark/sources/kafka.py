@@ -10,7 +10,7 @@ import json
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from pitstop.kit.named_secrets import names_in, revealed
+from pitstop.machine.named_secrets import names_in, revealed
 from pitstop.pipeline.kafka_security import KafkaSecurity
 from pitstop.pipeline.sources import Source
 from pitstop.spark.base.kafka_clients import java_properties

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from pitstop.kit.logs import FACTS, follow_levels, show
+from pitstop.machine.logs import FACTS, follow_levels, show
 
 
 class SourceLog:

@@ -6,8 +6,8 @@ from pitstop.errors import (
     NotFoundError,
     UsageError,
 )
-from pitstop.kit.log_levels import LogLevel
-from pitstop.kit.rotating import RotatingLog, Rotation
+from pitstop.machine.log_levels import LogLevel
+from pitstop.machine.rotating import RotatingLog, Rotation
 from pitstop.service.results import LoggerLevel, LoggerScope, LogPage
 from tests.doors.doors import running
 

@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from pitstop.errors import PitstopError
-from pitstop.kit.maven import Jar, fetch_jars, has_jar, jar_folder
+from pitstop.machine.maven import Jar, fetch_jars, has_jar, jar_folder
 from tests.maven import maven_repository
 
 CONTENT = b"classes"

@@ -4,9 +4,9 @@ import os
 
 import pytest
 
-from pitstop.kit import class_jar as jars
-from pitstop.kit.cache_folder import FOLDER_VARIABLE
-from pitstop.kit.class_jar import CLASS_PATH, class_jar, put_on_class_path
+from pitstop.machine import class_jar as jars
+from pitstop.machine.cache_folder import FOLDER_VARIABLE
+from pitstop.machine.class_jar import CLASS_PATH, class_jar, put_on_class_path
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from pitstop.errors import UsageError
-from pitstop.kit.private import private_folder
+from pitstop.machine.private import private_folder
 
 FOLDER_VARIABLE = "PITSTOP_CACHE"
 """The variable that names the folder, which is the user's alone. Empty: no such files. Default: pitstop in the cache folder."""

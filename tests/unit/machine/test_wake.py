@@ -1,7 +1,7 @@
 import threading
 import time
 
-from pitstop.kit.wake import WakeSocket, wake
+from pitstop.machine.wake import WakeSocket, wake
 
 
 def test_a_waiter_wakes_at_once_when_somebody_wakes_it(tmp_path):

@@ -6,7 +6,7 @@ from urllib.parse import quote, unquote
 import pytest
 
 from pitstop.errors import UsageError
-from pitstop.kit.claimed_folders import claim, proven
+from pitstop.machine.claimed_folders import claim, proven
 
 
 @pytest.fixture

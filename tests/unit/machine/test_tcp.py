@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from pitstop.kit import tcp
+from pitstop.machine import tcp
 from tests.strangers import as_nobody, as_root
 
 

@@ -9,7 +9,7 @@ from collections.abc import MutableMapping
 from pathlib import Path
 
 from pitstop.errors import EngineError
-from pitstop.kit.cache_folder import cache_folder, is_made
+from pitstop.machine.cache_folder import cache_folder, is_made
 
 CLASS_PATH = "SPARK_DIST_CLASSPATH"
 """The variable whose files Spark puts at the end of the class path of whatever it starts."""

@@ -3,7 +3,7 @@
 import pytest
 
 from pitstop.errors import UsageError
-from pitstop.kit.local_paths import local_path, whole_path, whole_pattern
+from pitstop.machine.local_paths import local_path, whole_path, whole_pattern
 
 
 @pytest.mark.parametrize(

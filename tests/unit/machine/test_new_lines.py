@@ -1,6 +1,6 @@
 """Lines of files that others write and rotate are read once, whole, and in their order."""
 
-from pitstop.kit.new_lines import NewLines
+from pitstop.machine.new_lines import NewLines
 
 
 def test_a_line_is_read_once_and_when_it_is_whole(tmp_path):

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from pitstop.kit.log_levels import ROOT, USUAL, VARIABLE, Follower, Levels, LogLevel
-from pitstop.kit.named_secrets import hidden
-from pitstop.kit.rotating import stamp
+from pitstop.machine.log_levels import ROOT, USUAL, VARIABLE, Follower, Levels, LogLevel
+from pitstop.machine.named_secrets import hidden
+from pitstop.machine.rotating import stamp
 
 NUMBERS = {
     LogLevel.TRACE: 5,

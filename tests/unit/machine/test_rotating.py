@@ -10,9 +10,9 @@ import time
 
 import pytest
 
-from pitstop.kit import rotating
-from pitstop.kit.rotating import RotatingLog, Rotation, full_parts, read_from, start_pump
 from pitstop.kit.waiting import wait_until
+from pitstop.machine import rotating
+from pitstop.machine.rotating import RotatingLog, Rotation, full_parts, read_from, start_pump
 
 SMALL = Rotation(most_bytes=100, kept=3)
 ALL = Rotation(most_bytes=2000, kept=10_000)

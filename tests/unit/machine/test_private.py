@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from pitstop.errors import UsageError
-from pitstop.kit.private import private_folder, read_private, write_private
+from pitstop.machine.private import private_folder, read_private, write_private
 
 
 def mode(path):
@@ -49,7 +49,7 @@ def test_what_is_no_text_is_told(tmp_path):
 CODE = """
 import os, sys
 from pathlib import Path
-from pitstop.kit.private import keep_private, usual_mode
+from pitstop.machine.private import keep_private, usual_mode
 os.umask(0o022)
 print(f"{usual_mode(0o666):o}")
 keep_private()

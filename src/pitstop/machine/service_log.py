@@ -11,8 +11,8 @@ from typing import Any
 
 import structlog
 
-from pitstop.kit.log_levels import LOOK_SECONDS, Follower
-from pitstop.kit.logs import FACTS, apply_levels, show
+from pitstop.machine.log_levels import LOOK_SECONDS, Follower
+from pitstop.machine.logs import FACTS, apply_levels, show
 
 
 @contextmanager

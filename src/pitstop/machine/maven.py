@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pitstop.errors import PitstopError, UsageError
-from pitstop.kit.cache_folder import FOLDER_VARIABLE, cache_folder
+from pitstop.machine.cache_folder import FOLDER_VARIABLE, cache_folder
 
 if TYPE_CHECKING:
     import httpx2

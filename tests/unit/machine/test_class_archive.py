@@ -5,8 +5,8 @@ import stat
 
 import pytest
 
-from pitstop.kit.cache_folder import FOLDER_VARIABLE, UNUSED_SECONDS, forget_unused
-from pitstop.kit.class_archive import class_archive, to_use
+from pitstop.machine.cache_folder import FOLDER_VARIABLE, UNUSED_SECONDS, forget_unused
+from pitstop.machine.class_archive import class_archive, to_use
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@ import subprocess
 import pytest
 
 from pitstop.errors import EngineError
-from pitstop.kit import java
+from pitstop.machine import java
 
 
 def fake(folder, version):

@@ -6,9 +6,17 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from pitstop.errors import EngineError, UsageError
-from pitstop.kit import named_secrets
-from pitstop.kit.logs import as_line
-from pitstop.kit.named_secrets import errors_without_secrets, hidden, hidden_in, is_reference, names_in, revealed, revealed_url
+from pitstop.machine import named_secrets
+from pitstop.machine.logs import as_line
+from pitstop.machine.named_secrets import (
+    errors_without_secrets,
+    hidden,
+    hidden_in,
+    is_reference,
+    names_in,
+    revealed,
+    revealed_url,
+)
 
 ODD = "p@ss/w:rd?&#%41 ü+\"'\\"
 

@@ -11,7 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from pitstop.errors import UsageError
-from pitstop.kit.private import write_private
+from pitstop.machine.private import write_private
 
 
 class LogLevel(StrEnum):
