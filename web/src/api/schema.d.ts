@@ -13,7 +13,9 @@ export interface paths {
         };
         /**
          * List the files of jobs
-         * @description Those that the server keeps, by name, with the versions of jobs that use them. What none uses goes after an hour.
+         * @description The files that the server keeps, by name, with the versions of jobs that use them.
+         *
+         *     A file that none uses goes after an hour.
          */
         get: operations["list_artifacts"];
         put?: never;
@@ -33,7 +35,7 @@ export interface paths {
         };
         /**
          * Read who changed what
-         * @description Every request that was to change something, by somebody who was let in, the newest first. As many
+         * @description The requests of users who were let in that meant to change something, the newest first. As many
          *     are kept as the setting `audit` says, 10,000 by default.
          */
         get: operations["get_audit"];
@@ -115,7 +117,7 @@ export interface paths {
         };
         /**
          * List the members
-         * @description With what runs on each; by name.
+         * @description By name, each with the jobs that run on it.
          */
         get: operations["list_members"];
         put?: never;
@@ -142,7 +144,7 @@ export interface paths {
         post?: never;
         /**
          * Remove a member
-         * @description Lets it leave; what it was doing is done by the others.
+         * @description Lets it leave; the others take over its work.
          */
         delete: operations["remove_member"];
         options?: never;
@@ -203,7 +205,7 @@ export interface paths {
         };
         /**
          * List jobs
-         * @description Those that have not ended, or all that are remembered, the newest first.
+         * @description The jobs that have not ended, or all that are remembered, the newest first.
          */
         get: operations["list_jobs"];
         put?: never;
@@ -271,7 +273,7 @@ export interface paths {
         put?: never;
         /**
          * Configure a job
-         * @description Changes options of a suspended job: its next run has them. What saved state depends on, only an update may change.
+         * @description Changes options of a suspended job: its next run has them. Options that saved state depends on need an update.
          */
         post: operations["configure_job"];
         delete?: never;
@@ -331,7 +333,7 @@ export interface paths {
         };
         /**
          * Get a job's pipeline as a graph
-         * @description The stages of a version, and what they read of one another. 409 if it was never compiled.
+         * @description The stages of a version, and the rows that they read of one another. 409 if it was never compiled.
          */
         get: operations["get_graph"];
         put?: never;
@@ -411,7 +413,7 @@ export interface paths {
         };
         /**
          * Get a job's options
-         * @description Each with the value in force, and where that comes from.
+         * @description Each with the value in force, and its origin.
          */
         get: operations["get_options"];
         put?: never;
@@ -551,7 +553,7 @@ export interface paths {
         };
         /**
          * List what may be asked of a job
-         * @description Each request that changes a job, with what it would be refused with as the job is now. Nothing is asked for.
+         * @description The requests that change a job, each with the sentence that would refuse it now. None of them is carried out.
          */
         get: operations["list_verbs"];
         put?: never;
@@ -571,7 +573,7 @@ export interface paths {
         };
         /**
          * List a job's versions
-         * @description Those that it has and had, the newest first; 50 are kept, or as many as the setting says.
+         * @description The versions that it has and had, the newest first; 50 are kept, or as many as the setting says.
          */
         get: operations["list_versions"];
         put?: never;
@@ -631,12 +633,12 @@ export interface paths {
         };
         /**
          * List the levels of loggers
-         * @description Those that are set, and the usual ones, by logger.
+         * @description The levels that are set, and the defaults, by logger.
          */
         get: operations["get_log_levels"];
         /**
          * Set the level of a logger
-         * @description For servers and the runs of all jobs, or of one. Those that run take it over within two seconds.
+         * @description For servers and the runs of all jobs, or of one. Servers and runs that are up take it over within two seconds.
          */
         put: operations["set_log_level"];
         post?: never;
@@ -803,7 +805,7 @@ export interface paths {
         };
         /**
          * Who am I?
-         * @description What the token, or the session of the browser, stands for.
+         * @description The identity that the token, or the session of the browser, stands for.
          */
         get: operations["get_me"];
         put?: never;
@@ -823,7 +825,7 @@ export interface paths {
         };
         /**
          * Read the settings of the server
-         * @description How much it keeps of what grows, and for how long: what `pitstop serve --keep` has set, and what is as usual.
+         * @description The bounds of all that grows, in number and in time: those set by `pitstop serve --keep`, and the defaults.
          */
         get: operations["get_settings"];
         put?: never;
@@ -907,7 +909,7 @@ export interface paths {
         };
         /**
          * Compare two snapshots
-         * @description All that differs, and what would become of the state of `name` under the pipeline of `other`.
+         * @description All that differs, and the fate that the state of `name` would have under the pipeline of `other`.
          */
         get: operations["diff_snapshots"];
         put?: never;
@@ -1112,7 +1114,7 @@ export interface components {
             name: string;
             /**
              * Path
-             * @description Where it is on the server.
+             * @description Its path on the server.
              */
             path: string;
             /**
@@ -1123,7 +1125,7 @@ export interface components {
             /**
              * Stored
              * Format: date-time
-             * @description When it came.
+             * @description The time at which it came.
              */
             stored: string;
             /**
@@ -1139,7 +1141,7 @@ export interface components {
         ArtifactUse: {
             /**
              * Current
-             * @description It is the job's now.
+             * @description True if it is the job's now.
              */
             current: boolean;
             /**
@@ -1160,16 +1162,16 @@ export interface components {
         };
         /**
          * AuditEntry
-         * @description One request, or one statement of SQL, that was to change something, by somebody who was let in.
+         * @description One request, or one statement of SQL, by which a user who was let in meant to change something.
          */
         AuditEntry: {
             /**
              * At
              * Format: date-time
-             * @description When it came.
+             * @description The time at which it came.
              */
             at: string;
-            /** @description What they used, as it says of itself. */
+            /** @description The kind of client, as the client says of itself. */
             door: components["schemas"]["Door"];
             /**
              * Method
@@ -1178,12 +1180,12 @@ export interface components {
             method: string;
             /**
              * Path
-             * @description What it was about; of a statement its verb and its object: ``DROP JOB speeds``.
+             * @description The path of the request; of a statement its verb and its object: ``DROP JOB speeds``.
              */
             path: string;
             /**
              * Role
-             * @description Whose token it was: operator or viewer.
+             * @description The role of its token: operator or viewer.
              */
             role: string;
             /**
@@ -1194,12 +1196,12 @@ export interface components {
             sequence: number;
             /**
              * Status
-             * @description How it was answered: below 400 it was done.
+             * @description The status of its answer: below 400 it was done.
              */
             status: number;
             /**
              * User
-             * @description Who asked, as the client says; null if it says nothing. Nobody checks that.
+             * @description The user, as the client says; null if it says nothing. Nobody checks that.
              */
             user: string | null;
         };
@@ -1216,7 +1218,7 @@ export interface components {
             /**
              * Created
              * Format: date-time
-             * @description When it was taken: all of it is as it was then.
+             * @description The time at which it was taken: all of it is as it was then.
              */
             created: string;
             /**
@@ -1226,18 +1228,18 @@ export interface components {
             folder: string;
             /**
              * Jobs
-             * @description How many jobs it has that have not ended.
+             * @description The number of its jobs that have not ended.
              */
             jobs: number;
             /**
              * Snapshots
-             * @description How many named snapshots it has.
+             * @description The number of its named snapshots.
              */
             snapshots: number;
         };
         /**
          * BackupRequest
-         * @description Where a backup goes.
+         * @description The folder for a backup.
          */
         BackupRequest: {
             /**
@@ -1251,6 +1253,11 @@ export interface components {
          * @description The compiled plan of a new version, and how it compares.
          */
         CheckModel: {
+            /**
+             * Findings
+             * @description A sentence for each topic and table that it reads or writes: what is there now, or why nobody could look
+             */
+            findings: string[];
             /**
              * Plan
              * @description The compiled plan
@@ -1327,7 +1334,7 @@ export interface components {
         };
         /**
          * DeletedModel
-         * @description Whether there was something to delete.
+         * @description The answer to a request to delete.
          */
         DeletedModel: {
             /**
@@ -1346,7 +1353,7 @@ export interface components {
              * @description All that differs but the names
              */
             differences: components["schemas"]["Difference"][];
-            /** @description What would become of the first one's state under the second one's pipeline */
+            /** @description The fate that the first one's state would have under the second one's pipeline */
             report: components["schemas"]["ReportModel"];
         };
         /**
@@ -1366,7 +1373,7 @@ export interface components {
             b: unknown;
             /**
              * What
-             * @description What differs.
+             * @description The thing that differs.
              */
             what: string;
         };
@@ -1378,7 +1385,7 @@ export interface components {
         DisplayStatus: "NOT_RUNNING" | "STARTING" | "RUNNING" | "SUSPENDED" | "SUSPENDED_EXPORTING_SNAPSHOT" | "COMPLETING" | "FAILED" | "CANCELLED" | "COMPLETED";
         /**
          * Door
-         * @description What somebody has used, as it says of itself.
+         * @description A kind of client, as the client says of itself.
          * @enum {string}
          */
         Door: "command line" | "python" | "page" | "sql" | "postgres" | "kubernetes" | "other";
@@ -1413,7 +1420,7 @@ export interface components {
             created: string;
             /**
              * Expires
-             * @description When it vanishes by itself; null: never.
+             * @description The time at which it expires; null: never.
              */
             expires: string | null;
             /**
@@ -1434,13 +1441,13 @@ export interface components {
             value: unknown;
             /**
              * Version
-             * @description How often it was written since it is there.
+             * @description The number of times that it was written since it is there.
              */
             version: number;
         };
         /**
          * EventKind
-         * @description What happened to an entry.
+         * @description The kind of a change to an entry.
          * @enum {string}
          */
         EventKind: "ADDED" | "UPDATED" | "REMOVED" | "EXPIRED";
@@ -1463,18 +1470,18 @@ export interface components {
         };
         /**
          * FeedKind
-         * @description What an event is about; its key is in brackets.
+         * @description The subject of an event; its key is in brackets.
          * @enum {string}
          */
         FeedKind: "job" | "progress" | "snapshot" | "map" | "operation" | "cluster";
         /**
          * FoundEntries
-         * @description What one search through a map has found. It looks at so many entries, and so long, at most.
+         * @description The result of one search through a map. A search looks at a limited number of entries, for a limited time.
          */
         FoundEntries: {
             /**
              * Entries
-             * @description Those that are wanted, by key.
+             * @description The entries that match, by key.
              */
             entries: components["schemas"]["Entry"][];
             /**
@@ -1490,7 +1497,7 @@ export interface components {
         };
         /**
          * GoBackBody
-         * @description How to go back to an earlier version.
+         * @description The way back to an earlier version.
          */
         GoBackBody: {
             /**
@@ -1582,7 +1589,7 @@ export interface components {
                 timeout?: unknown;
             };
             /**
-             * @description What it starts from: the present state, which must have all of its stages and sources; its own latest snapshot, so that what came since is read again; or the present state, with what that lacks empty
+             * @description The state from which it starts: the present one, which must have all of its stages and sources; its own latest snapshot, so that what came since is read again; or the present state, with what that lacks empty
              * @default present
              */
             state: components["schemas"]["StateAtStart"];
@@ -1643,19 +1650,19 @@ export interface components {
             columns: components["schemas"]["GraphColumn"][];
             /**
              * Description
-             * @description What it does, in a few words; of a source its kind, of a sink `sink` and its kind.
+             * @description Its task, in a few words; of a source its kind, of a sink `sink` and its kind.
              */
             description: string;
             /**
              * Keeps State
-             * @description It keeps state from one epoch to the next: what an update has to carry over.
+             * @description True if it keeps state from one epoch to the next, which an update has to carry over.
              */
             keeps_state: boolean;
-            /** @description What it is. */
+            /** @description The kind of the stage. */
             kind: components["schemas"]["StageKind"];
             /**
              * Location
-             * @description Where it is defined: file and line.
+             * @description The place of its definition: file and line.
              */
             location: string;
             /**
@@ -1678,14 +1685,14 @@ export interface components {
         };
         /**
          * Identity
-         * @description Who asks.
+         * @description The user or program that asks.
          */
         Identity: {
-            /** @description What they may do. */
+            /** @description Its rights. */
             role: components["schemas"]["Role"];
             /**
              * Signed In
-             * @description A browser asks, by its session; else a program, by a token.
+             * @description True if a browser asks, by its session; else a program asks, by a token.
              */
             signed_in: boolean;
         };
@@ -1846,7 +1853,7 @@ export interface components {
             events: (components["schemas"]["StateChange"] | components["schemas"]["VersionChange"] | components["schemas"]["SnapshotTaken"])[];
             /**
              * Lost
-             * @description How many events between ``after`` and the first of these are kept no more.
+             * @description The number of events between ``after`` and the first of these that are kept no more.
              */
             lost: number;
             /**
@@ -1862,7 +1869,7 @@ export interface components {
         JobGraph: {
             /**
              * Edges
-             * @description What they read of one another.
+             * @description The rows that they read of one another.
              */
             edges: components["schemas"]["GraphEdge"][];
             /**
@@ -1878,7 +1885,7 @@ export interface components {
         };
         /**
          * JobHistory
-         * @description How a job did over time. Each column has a value for each of the times; null: there was none.
+         * @description The figures of a job over time. Each column has a value for each of the times; null: there was none.
          */
         JobHistory: {
             /**
@@ -1911,13 +1918,13 @@ export interface components {
             step: components["schemas"]["Step"];
             /**
              * Times
-             * @description Where each second or minute begins, oldest first.
+             * @description The begin of each second or minute, oldest first.
              */
             times: string[];
         };
         /**
          * JobSource
-         * @description What to run: an artifact's file, the entry in it and its arguments.
+         * @description The code of a job: an artifact's file, the entry in it and its arguments.
          */
         JobSource: {
             /**
@@ -1946,7 +1953,7 @@ export interface components {
         };
         /**
          * JobState
-         * @description Where a job is in its life. The value is the word every interface shows.
+         * @description The phase of a job's life. The value is the word that every interface shows.
          * @enum {string}
          */
         JobState: "NOT_RUNNING" | "STARTING" | "RUNNING" | "SUSPENDED" | "SUSPENDED_EXPORTING_SNAPSHOT" | "COMPLETING" | "FAILED" | "COMPLETED";
@@ -1962,7 +1969,7 @@ export interface components {
             attempts: number;
             /**
              * Completion Time
-             * @description When it ended.
+             * @description The time at which it ended.
              */
             completion_time: string | null;
             /** @description The options in force, those of the code included once it is compiled. */
@@ -2007,7 +2014,7 @@ export interface components {
             id: string;
             /**
              * Interruption
-             * @description Why the last run ended by itself, until the next one is up.
+             * @description The reason for which the last run ended by itself, until the next one is up.
              */
             interruption: string | null;
             /**
@@ -2045,7 +2052,7 @@ export interface components {
             restarts: {
                 [key: string]: number;
             };
-            /** @description What it runs. */
+            /** @description The code that it runs. */
             source: components["schemas"]["JobSource"];
             /**
              * Start Time
@@ -2072,7 +2079,7 @@ export interface components {
             suspension_cause: string | null;
             /**
              * Termination
-             * @description How the present run is being ended, MODE#operation.
+             * @description The way in which the present run is being ended, MODE#operation.
              */
             termination: string | null;
             /**
@@ -2082,7 +2089,7 @@ export interface components {
             token: number;
             /**
              * Update Failure
-             * @description Why the last update was rolled back, or the state could not be moved to disk.
+             * @description The reason for which the last update was rolled back, or the state could not be moved to disk.
              */
             update_failure: string | null;
             /**
@@ -2120,15 +2127,15 @@ export interface components {
         JobVerb: {
             /**
              * Nothing To Do
-             * @description It is allowed, and the job would stay as it is: what is asked for holds already.
+             * @description True if it is allowed and the job would stay as it is: the result is there already.
              */
             nothing_to_do: boolean;
             /**
              * Refused
-             * @description What it would be refused with now, in the very words; null: it is allowed.
+             * @description The sentence that would refuse it now, word for word; null: it is allowed.
              */
             refused: string | null;
-            /** @description What is asked for. */
+            /** @description The name of the request. */
             verb: components["schemas"]["Verb"];
         };
         /**
@@ -2148,12 +2155,12 @@ export interface components {
             artifact: string;
             /**
              * Current
-             * @description It is the job's now.
+             * @description True if it is the job's now.
              */
             current: boolean;
             /**
              * Entry
-             * @description Which job in it; null if it holds one alone.
+             * @description The job in that file; null if the file holds only one.
              */
             entry: string | null;
             /**
@@ -2171,7 +2178,7 @@ export interface components {
             /**
              * Since
              * Format: date-time
-             * @description When it became the job's.
+             * @description The time at which it became the job's.
              */
             since: string;
         };
@@ -2191,7 +2198,7 @@ export interface components {
              * @description Of the entry.
              */
             key: string;
-            /** @description What happened. */
+            /** @description The kind of the change. */
             kind: components["schemas"]["EventKind"];
             /**
              * New Value
@@ -2238,12 +2245,12 @@ export interface components {
         JsonValue: unknown;
         /**
          * KeepSetting
-         * @description How much is kept of something that grows, or for how long.
+         * @description A bound of something that grows, in number or in time.
          */
         KeepSetting: {
             /**
              * Meaning
-             * @description What is kept.
+             * @description The things that are kept.
              */
             meaning: string;
             /**
@@ -2253,18 +2260,18 @@ export interface components {
             name: string;
             /**
              * Usual
-             * @description What it is where nobody has said otherwise.
+             * @description The default.
              */
             usual: string;
             /**
              * Value
-             * @description What is in force: a number, or a duration such as `7 days`.
+             * @description The value in force: a number, or a duration such as `7 days`.
              */
             value: string;
         };
         /**
          * KeptState
-         * @description What an ended job keeps on disk.
+         * @description The state that an ended job keeps on disk.
          */
         KeptState: {
             /**
@@ -2285,7 +2292,7 @@ export interface components {
             /**
              * Until
              * Format: date-time
-             * @description When it is removed.
+             * @description The time at which it is removed.
              */
             until: string;
             /**
@@ -2302,13 +2309,13 @@ export interface components {
         LeftOut: "unparsed_rows" | "ahead_rows" | "untimed_rows" | "late_rows" | "keyless_rows" | "long_key_rows" | "older_rows" | "failed_rows" | "lost_rows" | "repeated_rows";
         /**
          * LogLevel
-         * @description How much a logger tells: what is of its level, and all that is graver. The names are those of log4j.
+         * @description The least grave lines that a logger writes; it writes all graver ones, too. The names are those of log4j.
          * @enum {string}
          */
         LogLevel: "TRACE" | "DEBUG" | "INFO" | "WARN" | "ERROR" | "OFF";
         /**
          * LogLevelBody
-         * @description How much a logger is to tell.
+         * @description The level that a logger is to have.
          */
         LogLevelBody: {
             /**
@@ -2351,7 +2358,7 @@ export interface components {
         };
         /**
          * LoggerLevel
-         * @description How much a logger, and those below it, tell.
+         * @description The level of a logger and of those below it.
          */
         LoggerLevel: {
             /** @description Lines of this level and graver ones are written. */
@@ -2361,12 +2368,12 @@ export interface components {
              * @description Its name; `root` is above all others.
              */
             logger: string;
-            /** @description Where that is set. */
+            /** @description The place in which that is set. */
             scope: components["schemas"]["LoggerScope"];
         };
         /**
          * LoggerScope
-         * @description Where a level is set.
+         * @description The place in which a level is set.
          * @enum {string}
          */
         LoggerScope: "usual" | "all" | "job";
@@ -2429,23 +2436,23 @@ export interface components {
         MemberInfo: {
             /**
              * Address
-             * @description Where it is reached.
+             * @description The address at which others reach it.
              */
             address: string;
             /**
              * Cores
-             * @description How many of them jobs use.
+             * @description The number of its cores that jobs use.
              */
             cores: number;
             /**
              * Jobs
-             * @description What runs on it: the names, or ids, of the jobs that are planned for it.
+             * @description The names, or ids, of the jobs that are planned for it.
              */
             jobs: string[];
             /**
              * Joined
              * Format: date-time
-             * @description When it joined.
+             * @description The time at which it joined.
              */
             joined: string;
             /**
@@ -2485,7 +2492,7 @@ export interface components {
         };
         /**
          * MemberState
-         * @description Where a member is in its life.
+         * @description The phase of a member's life.
          * @enum {string}
          */
         MemberState: "ACTIVE" | "LEAVING";
@@ -2496,7 +2503,7 @@ export interface components {
         OptionInForce: {
             /**
              * Meaning
-             * @description What it means.
+             * @description Its meaning.
              */
             meaning: string;
             /**
@@ -2504,7 +2511,7 @@ export interface components {
              * @description Its name.
              */
             name: string;
-            /** @description Where that comes from. */
+            /** @description The origin of that value. */
             origin: components["schemas"]["Origin"];
             /**
              * Value
@@ -2514,7 +2521,7 @@ export interface components {
         };
         /**
          * Origin
-         * @description Where the value of an option comes from.
+         * @description The origin of an option's value.
          * @enum {string}
          */
         Origin: "asked" | "code" | "default";
@@ -2587,7 +2594,7 @@ export interface components {
             status: number;
             /**
              * Title
-             * @description What kind of error
+             * @description The kind of error
              */
             title: string;
             /**
@@ -2598,13 +2605,13 @@ export interface components {
         };
         /**
          * ProcessingGuarantee
-         * @description What a restart promises.
+         * @description The promise of a restart about events.
          * @enum {string}
          */
         ProcessingGuarantee: "none" | "at_least_once" | "exactly_once";
         /**
          * Progress
-         * @description What a run says of itself; counters restart with each run, totals of the job do not.
+         * @description The figures that a run reports. Its counters restart with each run, the totals of the job do not.
          */
         Progress: {
             /**
@@ -2615,7 +2622,7 @@ export interface components {
             bad_rows: number;
             /**
              * Busy Seconds
-             * @description How long the epoch that is under way has taken so far, once that is long: in steps of ten seconds.
+             * @description Duration so far of the epoch that is under way, once that is long: in steps of ten seconds.
              * @default 0
              */
             busy_seconds: number;
@@ -2632,7 +2639,7 @@ export interface components {
             epoch_at: string | null;
             /**
              * Epoch Ms
-             * @description How long the last epoch with data took, in milliseconds.
+             * @description Duration of the last epoch with data, in milliseconds.
              * @default 0
              */
             epoch_ms: number;
@@ -2728,12 +2735,12 @@ export interface components {
             renamed: {
                 [key: string]: string;
             };
-            /** @description How the state is restored. */
+            /** @description The way in which the state is restored. */
             way: components["schemas"]["Way"];
         };
         /**
          * ReportModel
-         * @description How a new version would take over saved state (model.report.Report).
+         * @description The way in which a new version would take over saved state (model.report.Report).
          */
         ReportModel: {
             /**
@@ -2770,7 +2777,7 @@ export interface components {
         RestartCause: "requested" | "update" | "rollback" | "rescale" | "server" | "lost" | "away" | "failure";
         /**
          * Role
-         * @description What somebody may do.
+         * @description The rights of a user or program.
          * @enum {string}
          */
         Role: "viewer" | "operator";
@@ -2781,7 +2788,7 @@ export interface components {
         ServerSettings: {
             /**
              * Keep
-             * @description How much is kept of what grows, and for how long.
+             * @description The bounds of all that grows, in number and in time.
              */
             keep: components["schemas"]["KeepSetting"][];
         };
@@ -2798,7 +2805,7 @@ export interface components {
         };
         /**
          * SignInBody
-         * @description What a browser signs in with.
+         * @description The token by which a browser signs in.
          */
         SignInBody: {
             /**
@@ -2819,13 +2826,13 @@ export interface components {
             path: string;
             /**
              * Seconds
-             * @description How long it works.
+             * @description The time for which it works.
              */
             seconds: number;
         };
         /**
          * SizeModel
-         * @description How many entries a map has.
+         * @description The number of entries of a map.
          */
         SizeModel: {
             /**
@@ -2857,12 +2864,12 @@ export interface components {
         };
         /**
          * SnapshotManifest
-         * @description What a snapshot holds. Written as ``manifest.json``, last, so that a half-made snapshot has none.
+         * @description The contents of a snapshot. Written as ``manifest.json``, last, so that a half-made snapshot has none.
          */
         SnapshotManifest: {
             /**
              * Created
-             * @description When it was taken, in seconds since the epoch.
+             * @description The time at which it was taken, in seconds since the epoch.
              */
             created: number;
             /**
@@ -2947,7 +2954,7 @@ export interface components {
             /**
              * Unfinished
              * @description The epoch within which the run ended, if sinks may have it: {known_as: [lineage, epoch]} by which they know it, {offsets,
-             *     metadata} to which it reads. Whoever goes on from the snapshot does it first.
+             *     metadata} to which it reads. A run that goes on from the snapshot does this epoch first.
              */
             unfinished: {
                 [key: string]: unknown;
@@ -2978,7 +2985,7 @@ export interface components {
             /**
              * Created
              * Format: date-time
-             * @description When it was taken.
+             * @description The time at which it was taken.
              */
             created: string;
             /**
@@ -3023,7 +3030,7 @@ export interface components {
             /**
              * At
              * Format: date-time
-             * @description When it was recorded.
+             * @description The time at which it was recorded.
              */
             at: string;
             /**
@@ -3038,7 +3045,7 @@ export interface components {
             epoch: number | null;
             /**
              * Error
-             * @description Why it could not be taken.
+             * @description The reason for which it could not be taken.
              */
             error: string | null;
             /**
@@ -3062,13 +3069,13 @@ export interface components {
         };
         /**
          * StageKind
-         * @description What a stage is. Kinds with state keep it under the stage's name.
+         * @description The kind of a stage. Kinds with state keep it under the stage's name.
          * @enum {string}
          */
         StageKind: "source" | "stateless" | "merge" | "watermark" | "window" | "session" | "rolling" | "mapped" | "distinct" | "join" | "opaque" | "lookup" | "sink";
         /**
          * StageVerdict
-         * @description What becomes of one stage.
+         * @description The fate of one stage.
          */
         StageVerdict: {
             /**
@@ -3086,12 +3093,12 @@ export interface components {
              * @description Name of the stage.
              */
             stage: string;
-            /** @description What becomes of its state. */
+            /** @description The fate of its state. */
             verdict: components["schemas"]["Verdict"];
         };
         /**
          * StateAtStart
-         * @description What an earlier version starts from when it is gone back to.
+         * @description The state from which an earlier version starts when a job goes back to it.
          * @enum {string}
          */
         StateAtStart: "present" | "snapshot" | "empty";
@@ -3103,7 +3110,7 @@ export interface components {
             /**
              * At
              * Format: date-time
-             * @description When it was decided.
+             * @description The time at which it was decided.
              */
             at: string;
             /** @description The word that people look at for the state since then. */
@@ -3126,7 +3133,7 @@ export interface components {
             previous: components["schemas"]["JobState"];
             /**
              * Reason
-             * @description What a user asked for, such as 'Suspend', or why it happened by itself.
+             * @description The request of a user, such as 'Suspend', or the reason for which it happened by itself.
              */
             reason: string;
             /**
@@ -3189,13 +3196,13 @@ export interface components {
         };
         /**
          * StateStore
-         * @description Where a job's state lives while it runs; checkpoints and snapshots hold all of it either way.
+         * @description The place of a job's state while the job runs. Checkpoints and snapshots hold all of it either way.
          * @enum {string}
          */
         StateStore: "auto" | "memory" | "rocksdb";
         /**
          * StatementsModel
-         * @description What is to be carried out.
+         * @description The statements to carry out.
          */
         StatementsModel: {
             /**
@@ -3206,7 +3213,7 @@ export interface components {
         };
         /**
          * Step
-         * @description How far apart the moments of a history are.
+         * @description The distance between the moments of a history.
          * @enum {string}
          */
         Step: "second" | "minute";
@@ -3218,13 +3225,13 @@ export interface components {
             /**
              * Read At
              * Format: date-time
-             * @description When the rows were read that the job goes on with.
+             * @description The time at which the rows were read that the job goes on with.
              */
             read_at: string;
             /**
              * Since
              * Format: date-time
-             * @description When it could first not be read.
+             * @description The time at which it could first not be read.
              */
             since: string;
             /**
@@ -3245,10 +3252,10 @@ export interface components {
         UpdatedModel: {
             /**
              * Gap Seconds
-             * @description From when the old version ceased to work until the new one is up; null if the job stays suspended
+             * @description Seconds from the end of the old version's work until the new one is up; null if the job stays suspended
              */
             gap_seconds: number | null;
-            /** @description What became of each stage's state */
+            /** @description The fate of each stage's state */
             report: components["schemas"]["ReportModel"];
             /**
              * Snapshot
@@ -3274,7 +3281,7 @@ export interface components {
         Verb: "submit" | "suspend" | "resume" | "restart" | "cancel" | "export" | "cancel_and_export" | "update" | "configure" | "discard" | "rollback" | "rescale";
         /**
          * Verdict
-         * @description What becomes of a stage.
+         * @description The fate of a stage.
          * @enum {string}
          */
         Verdict: "restored" | "new" | "dropped" | "converted" | "refused";
@@ -3286,12 +3293,12 @@ export interface components {
             /**
              * At
              * Format: date-time
-             * @description When that was decided.
+             * @description The time at which that was decided.
              */
             at: string;
             /**
              * Error
-             * @description Why the new version has not come; null if it has.
+             * @description The reason for which the new version has not come; null if it has.
              */
             error: string | null;
             /**
@@ -3311,7 +3318,7 @@ export interface components {
              * @description The version before it.
              */
             previous: number;
-            /** @description What became of each stage's state; null if the new version was not compared. */
+            /** @description The fate of each stage's state; null if the new version was not compared. */
             report: components["schemas"]["Report"] | null;
             /**
              * Sequence
@@ -3327,7 +3334,7 @@ export interface components {
         };
         /**
          * Way
-         * @description How state is restored (design: three ways).
+         * @description A way to restore state (design: three ways).
          * @enum {string}
          */
         Way: "resume" | "rebuild";
