@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
@@ -31,6 +31,8 @@ _MOST_BYTES = 1 << 20
 _values: dict[str, str] = {}
 """The values that this process has looked up, in each form in which they were used -> name."""
 
+_OWN = __name__.partition(".")[0]
+
 
 def is_reference(text: str) -> bool:
     """Return True for ``secret:NAME`` alone."""
@@ -38,7 +40,7 @@ def is_reference(text: str) -> bool:
 
 
 def names_in(value: Any) -> Iterator[str]:
-    """Yield the names of the secrets that a value refers to, in the parts of collections, mappings and dataclasses, too."""
+    """Yield the names of the secrets that a value refers to, in parts of collections, mappings and our own dataclasses, too."""
     if isinstance(value, str):
         whole = _WHOLE.fullmatch(value)
         if whole is not None:
@@ -50,8 +52,9 @@ def names_in(value: Any) -> Iterator[str]:
     elif isinstance(value, (list, tuple)):
         for part in value:
             yield from names_in(part)
-    elif is_dataclass(value) and not isinstance(value, type):
-        yield from names_in(vars(value))
+    elif is_dataclass(value) and type(value).__module__.partition(".")[0] == _OWN:  # not a user's, which may refer to itself
+        for part in fields(value):
+            yield from names_in(getattr(value, part.name))
 
 
 def revealed(text: str) -> str:

@@ -75,7 +75,7 @@ class DeltaCommits:
                 return 0
             except CommitFailedError:
                 continue  # another writer was first
-            except DeltaError as error:
+            except (DeltaError, OSError) as error:
                 self._warn(str(error))
                 return 0
         self._warn("other writers were first each time")
@@ -99,6 +99,7 @@ class DeltaCommits:
         try:
             lines = (Path(self.folder) / LOG_FOLDER / f"{version:020}.json").read_text().splitlines()
         except FileNotFoundError:  # an old one, of which the table keeps the outcome alone
+            self._warn(f"the log of the table's version {version}, which would tell them, is gone")
             return []
         actions = [json.loads(line) for line in lines]
         words = [action["commitInfo"].get(WORDS) or {} for action in actions if "commitInfo" in action]

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping as AnyMapping
 from dataclasses import dataclass, field
 
+from pitstop.machine.named_secrets import is_reference
+
 _WORDS = r"passw|passphrase|token|secret|credential|authorization|signature|(?:api|access|private|account|shared|\b)[-_.]?key\b"
 _SECRET = re.compile(_WORDS, re.IGNORECASE)
 """Matches the name of an option, or of a part of a URL, whose value nobody is to see."""
@@ -67,7 +69,7 @@ class Mapping:
 
     def shown_statement(self) -> str:
         """Return that statement as others may see it: without passwords, tokens and the like."""
-        return self._statement({key: _HIDDEN if _SECRET.search(key) else _shown(value) for key, value in self.options.items()})
+        return self._statement({key: _HIDDEN if _hides(key, value) else _shown(value) for key, value in self.options.items()})
 
     def _statement(self, options: AnyMapping[str, str]) -> str:
         external = f" EXTERNAL NAME {identifier(self.external)}" if self.external is not None else ""
@@ -126,3 +128,8 @@ def truth(text: str) -> bool:
     if text.lower() not in ("true", "false"):
         raise ValueError(text)
     return text.lower() == "true"
+
+
+def _hides(option: str, value: str) -> bool:
+    """Return True if nobody is to see the value. The key of a table is columns, and a reference tells no secret."""
+    return _SECRET.search(option) is not None and option != "key" and not is_reference(value)

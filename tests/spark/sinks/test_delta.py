@@ -529,3 +529,9 @@ def test_the_example_of_the_documentation_runs(spark, tmp_path, path, capsys):
         exec(block.replace("/data/readings", path), {})
     assert len(rows_in(path)) == 2
     assert "2026-11-02" in capsys.readouterr().out
+
+
+def test_the_last_moment_that_a_time_can_be_is_written(spark, path, write):
+    end = datetime(9999, 12, 31, 23, 59, 59, 999999)
+    assert write(frame_of(spark, "timestamp_ntz", [end])) == 1
+    assert [row["v"] for row in rows_in(path)] == [end]

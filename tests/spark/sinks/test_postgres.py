@@ -190,3 +190,9 @@ def test_the_place_of_a_url_that_is_a_secret_is_its_name(tmp_path, monkeypatch):
 def test_no_password_is_shown():
     sink = ps.sinks.postgres("postgresql://bob:secret@h:5433/d", "t")
     assert "secret" not in repr(sink)
+
+
+@pytest.mark.parametrize("hosts", ["${secret:DB_HOST}:5432", "h1:5432,h2:5433"])
+def test_the_place_of_hosts_that_are_secrets_or_several_is_as_it_stands(hosts):
+    sink = ps.sinks.postgres(f"postgresql://u:${{secret:PW}}@{hosts}/db", "t")
+    assert KIND.place(sink) == f"the table 't' of {hosts}/db"

@@ -1,5 +1,6 @@
 """Secrets by name: where they are written, where their values come from, and that no text tells them."""
 
+import dataclasses
 import traceback
 from urllib.parse import unquote, urlsplit
 
@@ -107,3 +108,11 @@ def test_no_line_of_a_log_has_one(folder):
     record = logging.LogRecord("x", logging.INFO, "f", 1, "GET %s", (f"http://host/?key={value}",), None)
     assert "hush" not in as_line(record)
     assert "secret:db" in as_line(record)
+
+
+def test_a_users_own_objects_are_not_looked_into():
+    @dataclasses.dataclass(slots=True)
+    class Writer:
+        place: str = "secret:vault-path"
+
+    assert list(names_in({"writer": Writer(), "url": "secret:db"})) == ["db"]

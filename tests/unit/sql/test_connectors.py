@@ -166,3 +166,10 @@ def test_the_statement_of_a_table_is_shown_without_its_password():
     shown = mapping(f"(a INT) TYPE Postgres OPTIONS ({URL})").shown_statement()
     assert "u:p" not in shown
     assert "h:5432/d" in shown
+
+
+def test_the_statement_of_a_table_shows_its_key_and_the_names_of_secrets():
+    made = mapping("(a INT) TYPE Postgres OPTIONS ('url' = 'secret:DB_URL', 'key' = 'a')")
+    shown = made.shown_statement()
+    assert "'key' = 'a'" in shown
+    assert "'secret:DB_URL'" in shown

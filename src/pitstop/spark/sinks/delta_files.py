@@ -105,7 +105,9 @@ def partition_text(value: Any) -> str | None:
     if isinstance(value, Decimal):
         return format(value, "f")
     if isinstance(value, datetime):
-        return value.replace(tzinfo=None).isoformat(" ", "microseconds")
+        # Of a time without a zone readers may think that it is in their own.
+        text = value.replace(tzinfo=None).isoformat("T" if value.tzinfo is not None else " ", "microseconds")
+        return text if value.tzinfo is None else f"{text}Z"
     return value.isoformat() if isinstance(value, date) else str(value)
 
 
@@ -246,10 +248,13 @@ class _Statistics:
 
     @property
     def highest(self) -> Any:
-        """A value that is not below any of the column's."""
+        """A value that is not below any of the column's; None if there is none."""
         if isinstance(self._high, datetime):
             floor = self._high.replace(microsecond=self._high.microsecond // 1000 * 1000)
-            return _time(floor if floor == self._high else floor + timedelta(milliseconds=1))
+            try:
+                return _time(floor if floor == self._high else floor + timedelta(milliseconds=1))
+            except OverflowError:  # the last millisecond of year 9999, which often stands for "no end"
+                return None
         if isinstance(self._high, str):
             end = self._TEXT
             while self._high[end : end + 1] == _LAST_CHARACTER:

@@ -208,7 +208,10 @@ def _place(sink: PostgresSink) -> str:
     if is_reference(sink.url):
         return f"the table '{sink.table}' of {sink.url}"
     address = urlsplit(sink.url)
-    return f"the table '{sink.table}' of {address.hostname}:{address.port or 5432}{address.path}"
+    hosts = address.netloc.rpartition("@")[2]
+    # As they stand, if a secret names one of them, or there are several.
+    shown = hosts if "{" in hosts or "," in hosts else f"{address.hostname}:{address.port or 5432}"
+    return f"the table '{sink.table}' of {shown}{address.path}"
 
 
 def _look(sink: PostgresSink, columns: tuple[tuple[str, str], ...]) -> str:
