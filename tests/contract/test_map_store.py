@@ -500,7 +500,7 @@ def test_the_longest_key_is_kept_and_a_longer_one_is_refused(maps):
         assert maps.size("m") == 1
 
 
-@pytest.mark.parametrize("store", [name for name in DATABASES if name == "postgres"], indirect=True)
+@pytest.mark.parametrize("sql_store", [name for name in DATABASES if name == "postgres"], indirect=True)
 def test_a_key_that_no_index_can_hold_is_no_store_that_is_away(store):
     key = incompressible(5_000)
     with pytest.raises(Exception, match="index row") as told:
