@@ -87,7 +87,9 @@ def fetch_jars(
         call.say(f"{jar.file_name}: {'fetched' if is_new else 'is there already'} ({size:,} bytes, SHA-256 is right)")
     call.say(f"{folder} has {counted(len(jars), 'jar')} of {', '.join(sorted(set(kind or with_jars)))}.")
     if to is not None:
-        call.say(f"Copy them into the folder {_usual_folder()} of the machines that jobs run on.")
+        call.say(
+            f"Copy them into ~/.cache/pitstop/jars on each machine that runs jobs, or ${FOLDER_VARIABLE}/jars where that is set."
+        )
     if call.structured:
         call.show(facts)
 
@@ -98,10 +100,6 @@ def _made(folder: Path) -> Path:
     except OSError as error:
         raise UsageError(f"The folder {folder} cannot be made: {error.strerror}.") from error
     return folder
-
-
-def _usual_folder() -> str:
-    return f"~/.cache/pitstop/jars (or jars in the folder of the variable {FOLDER_VARIABLE})"
 
 
 def _here(kind: Kind) -> str:

@@ -68,15 +68,15 @@ def list_jobs(
 def _watch_jobs(call: Call, all: bool) -> None:
     from pitstop.client.watching import watched_jobs
 
-    shown: dict[str, str] = {}
+    lines: dict[str, str] = {}
     if not call.structured:
         print(_JOB_HEAD, flush=True)
     for job in watched_jobs(call.server(), _patience(call), all):
         # Its progress changes with each epoch, and is not watched.
         facts = {name: value for name, value in job_facts(job).items() if name != "progress"}
         line = _rendered(json.dumps(facts, ensure_ascii=False), call.output) if call.structured else _job_line(job)
-        if shown.get(job.id) != line:  # most of what changes in a job has no column
-            shown[job.id] = line
+        if lines.get(job.id) != line:  # most of what changes in a job has no column
+            lines[job.id] = line
             print(line, flush=True)
 
 
@@ -190,8 +190,8 @@ def events(
         return
     for event in happened:
         line = f"{iso(event.at)} {in_one_line(event.text)}"
-        shown = json.dumps(_event_facts(event), ensure_ascii=False) if call.structured else line
-        print(_rendered(shown, call.output), flush=follow)
+        text = json.dumps(_event_facts(event), ensure_ascii=False) if call.structured else line
+        print(_rendered(text, call.output), flush=follow)
         if call.verbose and isinstance(event, StateChange) and event.trace:
             print(event.trace)
 

@@ -167,11 +167,11 @@ def _kind(column: Column) -> str:
 
 
 def _line(cells: Iterable[str], widths: list[int], numbers: list[bool]) -> str:
-    shown = []
+    padded = []
     for cell, width, number in zip(cells, widths, numbers, strict=True):
         cut = cell if len(cell) <= width else cell[: width - 1] + "…"
-        shown.append(cut.rjust(width) if number else cut.ljust(width))
-    return f"| {' | '.join(shown)} |"
+        padded.append(cut.rjust(width) if number else cut.ljust(width))
+    return f"| {' | '.join(padded)} |"
 
 
 def _as_data(call: Call, result: Result) -> None:

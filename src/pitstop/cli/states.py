@@ -58,8 +58,8 @@ def query(
     if call.structured:
         call.show([dict(zip(names, row, strict=True)) for row in rows_read.rows])
     else:
-        shown = [[value if isinstance(value, int | float | None) else str(value) for value in row] for row in rows_read.rows]
-        print_table(names, shown)
+        cells = [[value if isinstance(value, int | float | None) else str(value) for value in row] for row in rows_read.rows]
+        print_table(names, cells)
     if rows_read.more:
         rows = counted(limit, "row")
         call.warn(f"The state has more than {rows}: give a higher --limit, or take them out with snapshot export.")

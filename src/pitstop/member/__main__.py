@@ -25,14 +25,14 @@ def main() -> int:
     try:
         run_member(
             MemberSettings(
-                options.data,
-                options.name,
-                options.cores,
-                options.store,
-                options.host,
-                tuple(options.pass_env),
-                options.log_bytes,
-                options.log_files,
+                data_dir=options.data,
+                name=options.name,
+                cores=options.cores,
+                store=options.store,
+                host=options.host,
+                pass_env=tuple(options.pass_env),
+                log_bytes=options.log_bytes,
+                log_files=options.log_files,
             )
         )
     except PitstopError as error:

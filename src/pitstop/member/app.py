@@ -34,7 +34,7 @@ from pitstop.store.members import SqlMembers
 from pitstop.store.urls import store_url
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MemberSettings:
     """The settings with which a member joins."""
 

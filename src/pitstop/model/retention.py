@@ -96,8 +96,8 @@ class Retention:
             value = getattr(self, record.field)
             least, most = record.written(record.least), record.written(record.most)
             if not record.least <= value <= record.most:  # NaN is neither
-                shown = record.written(value) if math.isfinite(value) else value
-                raise UsageError(f"{record.name} is from {least} to {most}, not {shown}.")
+                text = record.written(value) if math.isfinite(value) else value
+                raise UsageError(f"{record.name} is from {least} to {most}, not {text}.")
         if self.cancelled_time > self.result_time:
             raise UsageError(
                 f"The state of a cancelled job goes with its result at the latest: cancelled-time "

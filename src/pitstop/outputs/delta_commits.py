@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from pitstop.errors import StoreError
 from pitstop.machine.private import usual_mode
 
 if TYPE_CHECKING:
@@ -53,7 +54,10 @@ class DeltaCommits:
             temporary.rename(path)
 
     def withdraw(self) -> int:
-        """Take the files of the commits out of the table; return their number. May be cut off and done again."""
+        """Take the files of the commits out of the table; return their number. May be cut off and done again.
+
+        StoreError or OSError if that may work later; what never will is a warning.
+        """
         try:
             from deltalake import CommitProperties, DeltaTable
             from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
@@ -65,6 +69,9 @@ class DeltaCommits:
             try:
                 table = DeltaTable(self.folder)
                 removals = self._removals(table)
+                if removals and table.metadata().configuration.get("delta.appendOnly") == "true":
+                    self._warn("nothing may be removed from it (delta.appendOnly)")
+                    return 0
                 if removals:
                     partitions = table.metadata().partition_columns or None
                     words = CommitProperties(custom_metadata={WORDS: {"withdraws": self.lineage, "stage": self.sink}})
@@ -75,11 +82,10 @@ class DeltaCommits:
                 return 0
             except CommitFailedError:
                 continue  # another writer was first
-            except (DeltaError, OSError) as error:
+            except DeltaError as error:
                 self._warn(str(error))
                 return 0
-        self._warn("other writers were first each time")
-        return 0
+        raise StoreError(f"The Delta table {self.folder} has other writers, which were first {_ATTEMPTS} times in a row.")
 
     def _removals(self, table: DeltaTable) -> list[Any]:
         """Return the actions that remove the files of the commits that the table still has."""

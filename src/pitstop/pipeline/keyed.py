@@ -224,8 +224,8 @@ def co_group(**inputs: KeyedStage[S]) -> CoGroup[S]:
     if len(inputs) < 2:
         raise PipelineError("co_group needs two or more grouped stages.")
     if len({len(keyed._keys) for keyed in inputs.values()}) > 1:
-        shown = ", ".join(f"{label} by ({', '.join(keyed._keys)})" for label, keyed in inputs.items())
-        raise PipelineError(f"Stages that are co-grouped need equally many key columns: {shown}.")
+        keys = ", ".join(f"{label} by ({', '.join(keyed._keys)})" for label, keyed in inputs.items())
+        raise PipelineError(f"Stages that are co-grouped need equally many key columns: {keys}.")
     return CoGroup(inputs)
 
 

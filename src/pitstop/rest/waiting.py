@@ -128,10 +128,10 @@ class Waiters:
             self._changed.clear()
             signs = list(self._waiting)
             try:
-                shown: Collection[Sign] = signs if self._service.changes.closed else await reading(self._service.shown, signs)
+                due: Collection[Sign] = signs if self._service.changes.closed else await reading(self._service.shown, signs)
             except PitstopError:
-                shown = signs
-            for sign in shown:
+                due = signs
+            for sign in due:
                 for came in self._waiting.get(sign, ()):
                     came.set()
             await asyncio.sleep(PAUSE_SECONDS)

@@ -18,7 +18,7 @@ class Deadlines:
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic, self._lock = monotonic, threading.Lock()
         self._doing: str | None = None
-        self._done: Hashable = None
+        self._progress: Hashable = None
         self._option, self._limit_ms, self._since = "", 0, 0.0
         self._restartable = False
 
@@ -59,8 +59,8 @@ class Deadlines:
 
     def _at(self, doing: str, option: str, limit_ms: int, restartable: bool = False, progress: Hashable = None) -> None:
         with self._lock:
-            if (doing, progress) != (self._doing, self._done):
-                self._doing, self._done, self._since = doing, progress, self._monotonic()
+            if (doing, progress) != (self._doing, self._progress):
+                self._doing, self._progress, self._since = doing, progress, self._monotonic()
             self._option, self._limit_ms, self._restartable = option, limit_ms, restartable
 
 

@@ -17,7 +17,7 @@ from pitstop.model.selecting import MOST_ROWS, USUAL_SECONDS
 SHORTEST_TOKEN = 8
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Settings:
     host: str = "127.0.0.1"
     port: int = 8701

@@ -11,7 +11,7 @@ from tests.maven import maven_repository
 
 ONE, TWO = b"one", b"the other"
 JARS = tuple(Jar("org.example", name, "1.0", hashlib.sha256(content).hexdigest()) for name, content in (("a", ONE), ("b", TWO)))
-USUAL = "Copy them into the folder ~/.cache/pitstop/jars (or jars in the folder of the variable PITSTOP_CACHE)"
+USUAL = "Copy them into ~/.cache/pitstop/jars on each machine that runs jobs, or $PITSTOP_CACHE/jars where that is set."
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_jars_go_into_a_folder_of_ones_own(bare, repository, tmp_path):
     code, out, _ = bare("fetch-jars", "--to", tmp_path / "to" / "carry")
     assert (code, out.splitlines()[-2:]) == (
         0,
-        [f"{tmp_path / 'to' / 'carry'} has 2 jars of kafka.", f"{USUAL} of the machines that jobs run on."],
+        [f"{tmp_path / 'to' / 'carry'} has 2 jars of kafka.", USUAL],
     )
     assert (tmp_path / "to" / "carry" / "b-1.0.jar").read_bytes() == TWO
     assert not (tmp_path / "cache" / "jars").exists()

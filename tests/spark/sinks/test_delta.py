@@ -535,3 +535,10 @@ def test_the_last_moment_that_a_time_can_be_is_written(spark, path, write):
     end = datetime(9999, 12, 31, 23, 59, 59, 999999)
     assert write(frame_of(spark, "timestamp_ntz", [end])) == 1
     assert [row["v"] for row in rows_in(path)] == [end]
+
+
+def test_an_empty_text_is_no_value_of_a_partition_that_is_never_null(spark, path, write):
+    DeltaTable.create(path, Schema([Field("n", "long"), Field("word", "string", nullable=False)]), partition_by=["word"])
+    with pytest.raises(EngineError, match="column 'word' of the table is never null, and an empty text to partition by is null"):
+        write(spark.createDataFrame([(1, "")], "n bigint, word string"))
+    assert DeltaTable(path).version() == 0

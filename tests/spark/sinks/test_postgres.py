@@ -196,3 +196,17 @@ def test_no_password_is_shown():
 def test_the_place_of_hosts_that_are_secrets_or_several_is_as_it_stands(hosts):
     sink = ps.sinks.postgres(f"postgresql://u:${{secret:PW}}@{hosts}/db", "t")
     assert KIND.place(sink) == f"the table 't' of {hosts}/db"
+
+
+def test_a_look_goes_by_the_indexes_that_an_upsert_can_go_by(database):
+    def look(table, key):
+        columns = (("id", "int"), ("extra", "int"))
+        return KIND.look(ps.sinks.postgres(database[0], table, key=key), columns).rpartition(": ")[2]
+
+    database[1](
+        "CREATE TABLE included (id int, extra int); CREATE UNIQUE INDEX ON included (id) INCLUDE (extra); "
+        "CREATE TABLE deferred (id int UNIQUE DEFERRABLE, extra int)"
+    )
+    assert look("included", "id") == "it has all columns, of types that hold them"
+    assert look("included", ("id", "extra")) == "it has no unique index of the key (id, extra)"
+    assert look("deferred", "id") == "it has no unique index of the key (id)"

@@ -9,10 +9,11 @@ import pitstop as ps
 from pitstop.errors import PipelineError, UsageError
 from pitstop.machine import named_secrets
 from pitstop.maps.ports import Fence
-from pitstop.model.config import ProcessingGuarantee
+from pitstop.model.config import JobConfig, ProcessingGuarantee
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.specs import SinkSpec, SourceSpec
-from pitstop.spark.base.environment import Environment
+from pitstop.spark.base.environment import Environment, SourceSettings
+from pitstop.spark.lowering.compiled_job import compile_job
 from pitstop.spark.sinks import EpochContext, write_sink
 from pitstop.spark.sinks.kafka import write_kafka
 from pitstop.spark.sources import open_batch
@@ -141,3 +142,11 @@ def test_a_secret_that_is_missing_in_an_epoch_is_told_with_its_sink_and_ends_the
     with pytest.raises(UsageError, match=r"^Sink 'topic' \(job.py:7\): secret 'KAFKA_PASSWORD' is missing: ") as error:
         write_sink(node, spark.createDataFrame([(1,)], "n bigint"), 0, run)
     assert not error.value.details.get("restartable")
+
+
+def test_a_secret_where_none_is_looked_up_is_refused(spark, secrets):
+    p = ps.Pipeline()
+    rows = p.read_from(ps.sources.rate(1), name="rows")
+    rows.write_to(ps.sinks.kafka("h:1", "t", value="concat('${secret:KAFKA_PASSWORD}', sequence)"), name="topic")
+    with pytest.raises(PipelineError, match=r"^Sink 'topic' \(.*\) names secret 'KAFKA_PASSWORD' where it looks up none\.$"):
+        compile_job(spark, p, JobConfig(), SourceSettings())

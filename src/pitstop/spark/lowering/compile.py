@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, replace
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -25,8 +25,6 @@ from pitstop.spark.lowering.lowering import Lowering
 from pitstop.spark.lowering.streaming import joined
 from pitstop.spark.sinks import check_sink, sink_kind
 from pitstop.spark.sources import source_kind
-
-_OWN = __name__.partition(".")[0]
 
 
 def bounded(pipeline: Pipeline) -> bool:
@@ -160,24 +158,27 @@ def _check_migration(node: Node, migrations: Mapping[str, Migration]) -> None:
 
 
 def _check_secrets(node: Node, runs_already: bool) -> None:
-    """Raise PipelineError if a source or sink names a secret that is missing, or looks up none."""
-    values: object
-    described: object
+    """Raise PipelineError if a source or sink names a secret that is missing, or where none is looked up."""
+    secret_names: Iterable[str]
+    other_names: Iterable[str]
     if isinstance(node.spec, SourceSpec):
-        word, takes, described, values = "Source", source_kind(node).secrets, node.source, node.source.values
+        word, names = "Source", list(names_in(node.source.values))
+        secret_names, other_names = (names, ()) if source_kind(node).secrets else ((), names)
     elif isinstance(node.spec, SinkSpec):
-        word, takes, described, values = "Sink", sink_kind(node).secrets, node.sink, node.sink
+        word, looked_up = "Sink", sink_kind(node).secrets
+        values = {part.name: getattr(node.sink, part.name) for part in fields(node.sink)}
+        secret_names = names_in([values[name] for name in looked_up])
+        other_names = names_in([value for name, value in values.items() if name not in looked_up])
     else:
         return
-    for name in dict.fromkeys(names_in(values)):
-        # To a kind of another package such a text may mean something else.
-        if not takes and not runs_already and type(described).__module__.startswith(f"{_OWN}."):
-            raise PipelineError(f"{word} '{node.name}' ({node.location}) takes no secrets, and it names secret '{name}'.")
-        if takes:
-            try:
-                secret(name)
-            except UsageError as error:
-                raise PipelineError(f"{word} '{node.name}' ({node.location}): {error.message}") from None
+    for name in other_names:
+        if not runs_already:
+            raise PipelineError(f"{word} '{node.name}' ({node.location}) names secret '{name}' where it looks up none.")
+    for name in dict.fromkeys(secret_names):
+        try:
+            secret(name)
+        except UsageError as error:
+            raise PipelineError(f"{word} '{node.name}' ({node.location}): {error.message}") from None
 
 
 def _check_streamable(node: Node) -> None:

@@ -119,12 +119,12 @@ def _apply(
         live = live.withColumn(SAVED, F.lit(None).cast(f"struct<{STATE}:string,{LAST}:bigint>"))
         live = live.unionByName(old, allowMissingColumns=True)
     fields = [StructField(field.name, field.dataType) for field in output.fields]
-    shown = StructType([*(StructField(name, kind) for name, kind in kinds.items()), *fields, StructField(LETTER, LETTER_TYPE)])
+    schema = StructType([*(StructField(name, kind) for name, kind in kinds.items()), *fields, StructField(LETTER, LETTER_TYPE)])
     grouped = live.groupBy(*map(quoted, key_names(keys)))
     if not frame.isStreaming:
-        return grouped.applyInArrow(_once(function, shown), shown)
+        return grouped.applyInArrow(_once(function, schema), schema)
     timeout = GroupStateTimeout.NoTimeout if function.ttl_ms is None else GroupStateTimeout.EventTimeTimeout
-    return grouped.applyInPandasWithState(function, shown, KEPT, "append", timeout)
+    return grouped.applyInPandasWithState(function, schema, KEPT, "append", timeout)
 
 
 def _restored_text(restored: DataFrame) -> Column:

@@ -73,11 +73,11 @@ def lifted_rows(
 
 def results(rows: DataFrame, frame: DataFrame, timestamp: str | None, aggregation: Aggregation) -> DataFrame:
     """Return the columns of the stage's input, with the event time marked as it was, and the results of the accumulators."""
-    shown = [
+    columns = [
         marked(name, frame.schema[name].metadata.get(WATERMARK_DELAY, 0)) if name == timestamp else F.col(quoted(name))
         for name in frame.columns
     ]
-    return rows.select(*shown, *aggregation.results(frame.sparkSession))
+    return rows.select(*columns, *aggregation.results(frame.sparkSession))
 
 
 def rolling_layout(

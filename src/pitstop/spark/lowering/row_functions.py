@@ -18,10 +18,10 @@ class RowError(Exception):
     """A user-defined function failed for a row; the exception before it says why."""
 
     def __init__(self, stage: str, row: Any, error: Exception) -> None:
-        shown = repr(row)
-        shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
+        text = repr(row)
+        text = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
         super().__init__(
-            f"stage '{stage}' fails for the row {shown}: {sentence(error)}. Mend its function, or give map_stateful "
+            f"stage '{stage}' fails for the row {text}: {sentence(error)}. Mend its function, or give map_stateful "
             "dead_letters, which keep such rows."
         )
         self.error = error

@@ -134,10 +134,10 @@ def _taken(frame: DataFrame, parts: Mapping[str, tuple[Aggregate, list[Column], 
     inputs_by_result = {}
     for name, (aggregate, inputs, lifted) in parts.items():
         as_written, as_lifted = ([next(texts) for _ in columns] for columns in (inputs, lifted))
-        shown = [f"event time {text}" if v is EVENT_TIME else text for v, text in zip(aggregate.inputs, as_written, strict=True)]
+        words = [f"event time {text}" if v is EVENT_TIME else text for v, text in zip(aggregate.inputs, as_written, strict=True)]
         kind = " ".join(aggregate.kinds)
         how = ", ".join(as_lifted)
-        inputs_by_result[name] = [how if aggregate.own else f"{kind}({', '.join(shown)})", how]
+        inputs_by_result[name] = [how if aggregate.own else f"{kind}({', '.join(words)})", how]
     return inputs_by_result
 
 

@@ -110,8 +110,8 @@ class SinkKind(Generic[S]):
     file, or the place. None: no kind of source reads it, or it is not known."""
     placed: Callable[[S, Callable[[str], str]], S] = as_it_is
     """Gives the sink with its paths as ``whole(path)`` says, which knows what a relative path and ``~`` count from."""
-    secrets: bool = False
-    """True if it looks up the secrets that its values name, when it writes (pitstop.machine.named_secrets)."""
+    secrets: tuple[str, ...] = ()
+    """The fields whose secrets it looks up when it writes (pitstop.machine.named_secrets). No other field may name one."""
     look: Callable[[S, tuple[tuple[str, str], ...]], str] | None = None
     """Connects and tells what is there for rows of these columns (name, Spark type), for ``check``: a clause that goes on ``Sink
     'name' (place) ...``; None: there is nothing to connect to. It runs in a thread of its own, and changes nothing."""

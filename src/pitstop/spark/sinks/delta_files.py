@@ -71,9 +71,11 @@ class FilesWriter:
 
     def _problem(self, batch: pa.RecordBatch) -> str | None:
         for name in self.required:
-            nulls = batch.column(name).null_count
-            if nulls:
+            column = batch.column(name)
+            if column.null_count:
                 return f"column '{name}' of the table is never null, and it is null in rows of the epoch."
+            if name in self.partition_by and pa.types.is_string(column.type) and compute.any(compute.equal(column, "")).as_py():
+                return f"column '{name}' of the table is never null, and an empty text to partition by is null in a Delta table."
         return None
 
     def _groups(self, batch: pa.Table) -> Iterator[tuple[tuple[str | None, ...], pa.Table]]:

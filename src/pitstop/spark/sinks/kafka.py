@@ -251,6 +251,6 @@ KIND = SinkKind(
     reads_once=True,
     transactional=True,
     handles_epochs=True,
-    secrets=True,
+    secrets=("servers", "settings", "security"),
     look=_look,
 )

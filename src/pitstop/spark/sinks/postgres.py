@@ -209,9 +209,9 @@ def _place(sink: PostgresSink) -> str:
         return f"the table '{sink.table}' of {sink.url}"
     address = urlsplit(sink.url)
     hosts = address.netloc.rpartition("@")[2]
-    # As they stand, if a secret names one of them, or there are several.
-    shown = hosts if "{" in hosts or "," in hosts else f"{address.hostname}:{address.port or 5432}"
-    return f"the table '{sink.table}' of {shown}{address.path}"
+    if "{" not in hosts and "," not in hosts:  # no secret names one of them, and there are not several
+        hosts = f"{address.hostname}:{address.port or 5432}"
+    return f"the table '{sink.table}' of {hosts}{address.path}"
 
 
 def _look(sink: PostgresSink, columns: tuple[tuple[str, str], ...]) -> str:
@@ -227,6 +227,6 @@ KIND = SinkKind(
     transactional=True,
     handles_epochs=True,
     place=_place,
-    secrets=True,
+    secrets=("url",),
     look=_look,
 )

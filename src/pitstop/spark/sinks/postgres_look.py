@@ -35,9 +35,14 @@ _COLUMNS = """
     WHERE a.attrelid = to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
 """
 _KEYS = """
-    SELECT ARRAY(SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey))
-    FROM pg_index i WHERE i.indrelid = to_regclass(%s) AND i.indisunique AND i.indpred IS NULL AND i.indexprs IS NULL
+    SELECT ARRAY(
+        SELECT a.attname::text FROM pg_attribute a
+        WHERE a.attrelid = i.indrelid AND a.attnum = ANY((i.indkey::int2[])[0:i.indnkeyatts - 1])
+    )
+    FROM pg_index i WHERE i.indrelid = to_regclass(%s) AND i.indpred IS NULL AND i.indexprs IS NULL
+        AND i.indisunique AND i.indimmediate AND i.indisvalid
 """
+"""The columns of each index that ON CONFLICT can go by, without those that it only includes."""
 
 
 @dataclass(frozen=True)

@@ -40,9 +40,9 @@ def rows_of(spark: SparkSession, saved: SavedStage) -> DataFrame:
     _refuse_unreadable(saved.stage, layout)
     if rules.form is Form.KEYED:
         rows = saved.rows(spark, "state")
-        shown = [F.col(FIELDS).getField(name).alias(column) for name, column in shown_names(layout).items()]
+        columns = [F.col(FIELDS).getField(name).alias(column) for name, column in shown_names(layout).items()]
         last = F.timestamp_millis(F.col(LAST)).alias(_own_names(layout)[LAST_EVENT])
-        return rows.select(*[quoted(name) for name, _ in layout.keys], *shown, last)
+        return rows.select(*[quoted(name) for name, _ in layout.keys], *columns, last)
     parts = [_window_rows(spark, saved, role) for role in roles_of(layout)]
     return reduce(DataFrame.unionByName, parts)
 
@@ -80,12 +80,12 @@ def taken(rows: DataFrame, layout: StateLayout, stage: str, what: str) -> dict[s
 def shown_names(layout: StateLayout) -> dict[str, str]:
     """Return accumulator -> the column that shows it: the aggregate's name if it is its only one."""
     names = [name for name, _ in layout.accumulators]
-    shown = names
+    labels = names
     if layout.aggregates:  # else the fields are the user's own
         results = [name.rpartition("__")[0] for name in names]
-        shown = [result if results.count(result) == 1 else name for name, result in zip(names, results, strict=True)]
+        labels = [result if results.count(result) == 1 else name for name, result in zip(names, results, strict=True)]
     before = [*(key for key, _ in layout.keys), *_own_names(layout).values()]
-    return dict(zip(names, _free_names(shown, before), strict=True))
+    return dict(zip(names, _free_names(labels, before), strict=True))
 
 
 def roles_of(layout: StateLayout) -> tuple[str, ...]:
@@ -123,8 +123,8 @@ def _window_rows(spark: SparkSession, saved: SavedStage, role: str) -> DataFrame
     end = F.col(f"{span}.end")
     shown_end = end_as_shown(end) if rules_of(layout.kind).form is Form.SESSIONS else end
     window = [F.col(f"{span}.start").alias(own[START]), shown_end.alias(own[END])]
-    shown = [F.col(quoted(name)).alias(column) for name, column in shown_names(layout).items()]
-    return saved.rows(spark, role).select(*keys, *window, *part, *shown)
+    columns = [F.col(quoted(name)).alias(column) for name, column in shown_names(layout).items()]
+    return saved.rows(spark, role).select(*keys, *window, *part, *columns)
 
 
 def _refuse_unreadable(stage: str, layout: StateLayout) -> None:
