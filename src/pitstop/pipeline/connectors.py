@@ -17,6 +17,8 @@ from pitstop.pipeline.needs import NOTHING, OF_SINKS, OF_SOURCES, SINK_GROUP, SO
 
 _SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[A-Z`(])")
 """Matches the blanks between two sentences of a docstring."""
+_ROLE = re.compile(r":(?:class|func|meth):(?=`)")
+"""Matches the words of Sphinx before a name."""
 
 
 class Role(StrEnum):
@@ -80,7 +82,7 @@ def _own(module: ModuleType, role: Role, needs: dict[str, Needs]) -> Iterator[Ki
     for name in module.__all__:
         function = getattr(module, name)
         if inspect.isfunction(function):
-            text = (inspect.getdoc(function) or "").replace("``", "`").replace(":class:", "")
+            text = _ROLE.sub("", (inspect.getdoc(function) or "").replace("``", "`"))
             options = tuple(_options(function, text))
             yield Kind(name, role, f"ps.{role}s.{name}", _sentences(text)[0], text, options, needs.get(name, NOTHING))
 

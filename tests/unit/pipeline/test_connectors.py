@@ -28,6 +28,7 @@ def test_all_kinds_are_there_and_each_option_has_a_type_and_a_meaning():
         f"{kind.call}: {option.name}" for kind in own_kinds() for option in kind.options if not option.meaning or not option.type
     ]
     assert unclear == [], "name each parameter in the docstring, as ``parameter``"
+    assert [kind.call for kind in own_kinds() if re.search(r":\w+:`", kind.description)] == [], "people see no markup"
 
 
 def test_an_option_is_told_as_the_function_declares_it():
