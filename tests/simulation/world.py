@@ -10,6 +10,7 @@ import structlog
 from pitstop.control.controller import Controller
 from pitstop.control.invariants import violations
 from pitstop.control.life import due_at
+from pitstop.control.means import Means
 from pitstop.control.ports import RunHandle
 from pitstop.control.scaling import Scaler
 from pitstop.control.snapshot_use import job_that_needs
@@ -203,19 +204,17 @@ class World:
         launcher = Fragile(self.processes, self.moments, self.launcher_faults)
         outputs = Fragile(self.sink, self.moments, self.launcher_faults)
         files = fragile_files(self.files, self.moments)
-        self.controller = Controller(
-            registry,
-            launcher,
-            launcher,
-            self.clock,
-            self.wake,
-            DATA,
-            outputs,
-            lambda: None,
-            self.work.append,
-            files,
-            scaler=Scaler(self, self.clock, SCALE_UP_SECONDS),
+        means = Means(
+            registry=registry,
+            launcher=launcher,
+            workers=launcher,
+            clock=self.clock,
+            wake=self.wake,
+            data=DATA,
+            outputs=outputs,
+            files=files,
         )
+        self.controller = Controller(means, lambda: None, self.work.append, Scaler(self, self.clock, SCALE_UP_SECONDS))
 
     def list(self):
         """The members (control.ports.Members)."""

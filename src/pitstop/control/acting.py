@@ -1,4 +1,4 @@
-"""Carries actions out on the world: runs, checkpoints, snapshots, preparations. Runs in lanes, never on the loop's thread."""
+"""What each action does to the world: runs, checkpoints, snapshots, preparations. Runs in lanes, never on the loop's thread."""
 
 from __future__ import annotations
 
@@ -14,20 +14,23 @@ from pitstop.control.actions import (
     ExportSuspended,
     KillRun,
     PrepareUpdate,
+    ReleaseStandby,
+    RemoveReplaced,
+    RemoveSnapshot,
     StartRun,
     Withdraw,
     WorldAction,
 )
-from pitstop.control.ports import Launcher, Outputs, Registry, RunSpec
+from pitstop.control.means import Means
+from pitstop.control.ports import RunSpec
 from pitstop.control.preparing import Preparer
-from pitstop.control.retention import drop_checkpoint, drop_state
+from pitstop.control.retention import drop_checkpoint, drop_state, remove_replaced, remove_snapshot
 from pitstop.control.sizes import last_sizes
+from pitstop.control.snapshot_use import job_that_needs
 from pitstop.errors import EngineError, FencedError, PitstopError, Problem, StoreError, is_of_the_machine
-from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job
 from pitstop.model.run import CleanedUp, Exported, ExportFailed, Fact, Failed, Observation, PreparationFailed, Withdrawn
 from pitstop.snapshots.export import export_suspended
-from pitstop.snapshots.files import LOCAL_FILES, Files
 
 log = structlog.get_logger("pitstop.control")
 
@@ -35,21 +38,11 @@ Tell = Callable[[Observation], None]
 """Takes a fact that the control plane has seen itself."""
 
 
-class Actor:
-    """Performs one action at a time for a job. An action that raises is tried again later; an answer is a fact."""
+class Acting:
+    """Does one action at a time for a job. An action that raises is tried again later; an answer is a fact for ``tell``."""
 
-    def __init__(
-        self,
-        registry: Registry,
-        launcher: Launcher,
-        preparer: Preparer,
-        data: DataFolder,
-        tell: Tell,
-        outputs: Outputs,
-        files: Files = LOCAL_FILES,
-    ) -> None:
-        self._registry, self._launcher, self._preparer = registry, launcher, preparer
-        self._data, self._tell, self._outputs, self._files = data, tell, outputs, files
+    def __init__(self, means: Means, preparer: Preparer, tell: Tell) -> None:
+        self._means, self._preparer, self._tell = means, preparer, tell
 
     @singledispatchmethod
     def perform(self, action: WorldAction, job: Job) -> None:
@@ -61,14 +54,14 @@ class Actor:
         # The run before may still be on its way out; two runs must never write to one checkpoint.
         if not action.own_checkpoint:
             self._kill(job.id, job.token - 1)
-        if self._registry.handle_of(job.id, job.token) is None:
+        if self._means.registry.handle_of(job.id, job.token) is None:
             self._launch(job, action)
         if action.own_checkpoint:
             self._kill(job.id, job.token - 1)
 
     def _launch(self, job: Job, action: StartRun) -> None:
         try:
-            self._launcher.start(RunSpec(job.id, job.token, action.standby, job.name))
+            self._means.launcher.start(RunSpec(job.id, job.token, action.standby, job.name))
         except (FencedError, StoreError):
             raise  # what the job becomes could not be told now either: the launch is done again
         except Exception as error:
@@ -86,8 +79,8 @@ class Actor:
     @perform.register
     def _export_suspended(self, action: ExportSuspended, job: Job) -> None:
         try:
-            sizes = last_sizes(self._registry, job)
-            record = export_suspended(job, self._data, action.snapshot, sizes, self._files)
+            sizes = last_sizes(self._means.registry, job)
+            record = export_suspended(job, self._means.data, action.snapshot, sizes, self._means.files)
             fact: Fact = Exported(action.operation, record)
         except Exception as error:
             fact = ExportFailed(action.operation, _problem(error, "The export failed"))
@@ -104,23 +97,38 @@ class Actor:
 
     @perform.register
     def _clean_up(self, action: CleanUp, job: Job) -> None:
-        drop_state(self._data, job, self._files)
+        drop_state(self._means.data, job, self._means.files)
         self._say(job, CleanedUp())
 
     @perform.register
     def _drop_checkpoint(self, action: DropCheckpoint, job: Job) -> None:
-        drop_checkpoint(self._data, job, action.lineage, self._files)
+        drop_checkpoint(self._means.data, job, action.lineage, self._means.files)
 
     @perform.register
     def _withdraw(self, action: Withdraw, job: Job) -> None:
-        files, entries = self._outputs.withdraw(job.id, action.operation)
+        files, entries = self._means.outputs.withdraw(job.id, action.operation)
         log.info("output withdrawn", job=job.display_name, id=job.id, files=files, entries=entries)
         self._say(job, Withdrawn(action.operation, files, entries))
 
+    @perform.register
+    def _release_standby(self, action: ReleaseStandby, job: Job) -> None:
+        self._means.workers.release(action.standby)
+
+    @perform.register
+    def _remove_replaced(self, action: RemoveReplaced, job: Job) -> None:
+        means = self._means
+        if job_that_needs(action.record.name, means.registry, means.data, means.files) is None:
+            remove_replaced(action.record, means.data, means.files)
+
+    @perform.register
+    def _remove_snapshot(self, action: RemoveSnapshot, job: Job) -> None:
+        if self._means.registry.get_snapshot(action.snapshot) is None:
+            remove_snapshot(action.snapshot, self._means.data, self._means.files)
+
     def _kill(self, job_id: str, token: int) -> None:
-        handle = self._registry.handle_of(job_id, token)
+        handle = self._means.registry.handle_of(job_id, token)
         if handle is not None:
-            self._launcher.kill(handle)
+            self._means.launcher.kill(handle)
 
     def _say(self, job: Job, fact: Fact) -> None:
         self._tell(Observation(job.id, job.token, fact))

@@ -10,30 +10,27 @@ from functools import partial
 
 import structlog
 
-from pitstop.control.acting import Actor
-from pitstop.control.actions import Ask, DropSnapshot, Finish, RegisterSnapshot, SendCommand, StoreAction
+from pitstop.control.acting import Acting
+from pitstop.control.actions import Ask, DropSnapshot, FailExports, Finish, RegisterSnapshot, SendCommand, StoreAction
 from pitstop.control.housekeeping import Housekeeper
 from pitstop.control.job_events import events_of
 from pitstop.control.lanes import Lanes, Spawn, in_thread
 from pitstop.control.life import Due, Event, decide, due_at, is_due
 from pitstop.control.liveness import Gone, Liveness
+from pitstop.control.means import Means
 from pitstop.control.owed import owed
 from pitstop.control.performing import Performer
 from pitstop.control.places import unless_shared
-from pitstop.control.ports import CONTROL, Launcher, Outputs, Registry, Wake, Workers
+from pitstop.control.ports import CONTROL
 from pitstop.control.preparing import Preparer
 from pitstop.control.retention import has_state
 from pitstop.control.scaling import Scaler
 from pitstop.control.tallies import counted
 from pitstop.control.trying import undecidable
 from pitstop.errors import ConflictError, FencedError, StoreError
-from pitstop.kit.clock import Clock
-from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job
 from pitstop.model.operation import Export, Operation, OperationState
-from pitstop.model.retention import USUAL, Retention
 from pitstop.model.run import Died, Observation
-from pitstop.snapshots.files import LOCAL_FILES, Files
 
 ROUND_SECONDS = 1.0
 SETTLE_SECONDS = 5.0
@@ -45,36 +42,18 @@ log = structlog.get_logger("pitstop.control")
 class Controller:
     """Carries out operations, and records the facts that runs report.
 
-    ``changed`` is called after each round in which something was decided. ``spawn`` runs slow work. ``check_lead`` raises
-    FencedError once another control plane may lead: the store fences decisions, and no other work is begun after that.
+    ``changed`` is called after each round in which something was decided. ``spawn`` runs slow work. ``scaler`` follows the
+    members of a cluster, if there is one.
     """
 
-    def __init__(
-        self,
-        registry: Registry,
-        launcher: Launcher,
-        workers: Workers,
-        clock: Clock,
-        wake: Wake,
-        data: DataFolder,
-        outputs: Outputs,
-        changed: Callable[[], None],
-        spawn: Spawn = in_thread,
-        files: Files = LOCAL_FILES,
-        check_lead: Callable[[], None] = lambda: None,
-        scaler: Scaler | None = None,
-        retention: Retention = USUAL,
-    ) -> None:
-        self._registry, self._clock, self._wake, self._scaler = registry, clock, wake, scaler
-        self._data, self._changed, self._files = data, changed, files
-        self._lanes = lanes = Lanes(spawn)
-        preparer = Preparer(registry, workers, data, files)
-        actor = Actor(registry, launcher, preparer, data, self._hear, outputs, files)
-        performer = self._performer = Performer(registry, actor, preparer, lanes, clock, wake, data, files, check_lead)
-        self._housekeeper = Housekeeper(
-            registry, launcher, performer, lanes, clock, data, outputs, files, self._hear, check_lead, retention
-        )
-        self._liveness = Liveness(registry, launcher, clock)
+    def __init__(self, means: Means, changed: Callable[[], None], spawn: Spawn = in_thread, scaler: Scaler | None = None) -> None:
+        self._means, self._changed, self._scaler = means, changed, scaler
+        self._registry, self._clock = means.registry, means.clock
+        self._lanes = Lanes(spawn)
+        preparer = Preparer(means.registry, means.workers, means.data, means.files)
+        self._performer = Performer(means, Acting(means, preparer, self._hear), preparer, self._lanes)
+        self._housekeeper = Housekeeper(means, self._performer, self._lanes, self._hear)
+        self._liveness = Liveness(means.registry, means.launcher, means.clock)
         self._own_facts: deque[Observation] = deque()
         """The facts that the control plane has seen itself."""
         self._stopping = threading.Event()
@@ -86,7 +65,7 @@ class Controller:
 
     def run(self) -> None:
         """Loop until :meth:`stop`, or until another control plane leads."""
-        waiter = self._wake.waiter(CONTROL)
+        waiter = self._means.wake.waiter(CONTROL)
         try:
             while not self._stopping.is_set():
                 try:
@@ -107,14 +86,14 @@ class Controller:
     def stop(self) -> None:
         """Let :meth:`run` return after its present round. The next control plane repeats slow work that is under way."""
         self._stopping.set()
-        self._wake.wake(CONTROL)
+        self._means.wake.wake(CONTROL)
 
     def round(self) -> None:
         """Do one round: decide everything that is known now, and begin the actions of these decisions."""
         self._stuck.clear()
         if not self._recovered:
             for job in self._registry.jobs():
-                if not job.state.terminal or job.busy or has_state(self._data, job, self._files):
+                if not job.state.terminal or job.busy or has_state(self._means.data, job, self._means.files):
                     self._do_owed(job)
             self._recovered = True
         jobs = self._registry.jobs(include_ended=False)
@@ -133,7 +112,7 @@ class Controller:
 
     def _hear(self, fact: Observation) -> None:
         self._own_facts.append(fact)
-        self._wake.wake(CONTROL)
+        self._means.wake.wake(CONTROL)
 
     def _follow_members(self, jobs: list[Job]) -> None:
         """Apply to the jobs that members have come or gone."""
@@ -269,7 +248,7 @@ class Controller:
             self._registry.add_snapshot(action.record)
         elif isinstance(action, DropSnapshot):
             self._registry.delete_snapshot(action.snapshot)
-        else:
+        elif isinstance(action, FailExports):
             self._fail_exports(job)
 
     def _fail_exports(self, job: Job) -> None:

@@ -7,18 +7,14 @@ from collections.abc import Callable
 import structlog
 
 from pitstop.control.lanes import Lanes
+from pitstop.control.means import Means
 from pitstop.control.owed import unneeded
 from pitstop.control.performing import Performer
-from pitstop.control.ports import Launcher, Outputs, Registry
 from pitstop.control.retention import SWEEP_SECONDS, old_lineages, sweep
 from pitstop.control.updating import under_way
 from pitstop.errors import FencedError
-from pitstop.kit.clock import Clock
-from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobState
-from pitstop.model.retention import Retention
 from pitstop.model.run import Observation, StateExpired
-from pitstop.snapshots.files import Files
 
 LANE = "house"
 
@@ -28,23 +24,8 @@ log = structlog.get_logger("pitstop.control")
 class Housekeeper:
     """Keeps house when no job is just being started. ``hear`` takes the facts that it sees of jobs, for the loop to decide."""
 
-    def __init__(
-        self,
-        registry: Registry,
-        launcher: Launcher,
-        performer: Performer,
-        lanes: Lanes,
-        clock: Clock,
-        data: DataFolder,
-        outputs: Outputs,
-        files: Files,
-        hear: Callable[[Observation], None],
-        check_lead: Callable[[], None],
-        retention: Retention,
-    ) -> None:
-        self._registry, self._launcher, self._performer, self._lanes = registry, launcher, performer, lanes
-        self._clock, self._data, self._outputs, self._files = clock, data, outputs, files
-        self._hear, self._check_lead, self._retention = hear, check_lead, retention
+    def __init__(self, means: Means, performer: Performer, lanes: Lanes, hear: Callable[[Observation], None]) -> None:
+        self._means, self._performer, self._lanes, self._hear = means, performer, lanes, hear
         self._next_sweep = float("-inf")
 
     def keep_house(self, jobs: list[Job]) -> None:
@@ -55,10 +36,10 @@ class Housekeeper:
     def _prepare_and_sweep(self) -> None:
         """Prepare and sweep. A failure harms no job."""
         try:
-            self._check_lead()
-            self._launcher.prepare()
-            if self._clock.monotonic() >= self._next_sweep:
-                self._next_sweep = self._clock.monotonic() + SWEEP_SECONDS
+            self._means.check_lead()
+            self._means.launcher.prepare()
+            if self._means.clock.monotonic() >= self._next_sweep:
+                self._next_sweep = self._means.clock.monotonic() + SWEEP_SECONDS
                 self._sweep()
         except FencedError:
             pass
@@ -66,17 +47,19 @@ class Housekeeper:
             log.exception("the control loop could not prepare or sweep; trying again")
 
     def _sweep(self) -> None:
-        for job in sweep(self._registry, self._data, self._clock.now(), self._files, self._retention):
+        for job in sweep(
+            self._means.registry, self._means.data, self._means.clock.now(), self._means.files, self._means.retention
+        ):
             self._hear(Observation(job.id, job.token, StateExpired()))
         self._drop_unneeded()
-        self._outputs.forget(self._registry.get_job)
+        self._means.outputs.forget(self._means.registry.get_job)
 
     def _drop_unneeded(self) -> None:
         """Remove the checkpoints whose removal was lost with an earlier control plane."""
-        for job_before in self._registry.jobs(include_ended=False):
-            lineages = old_lineages(self._data, job_before, self._clock.now(), self._files)
+        for job_before in self._means.registry.jobs(include_ended=False):
+            lineages = old_lineages(self._means.data, job_before, self._means.clock.now(), self._means.files)
             # The job afresh, after the list: a version that was put in its place meanwhile has told its checkpoint.
-            open_operations = self._registry.open_operations(job_before.id)
-            job = self._registry.get_job(job_before.id)
+            open_operations = self._means.registry.open_operations(job_before.id)
+            job = self._means.registry.get_job(job_before.id)
             if job is not None:
                 self._performer.act(job, unneeded(job, lineages, open_operations))

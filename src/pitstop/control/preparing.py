@@ -64,10 +64,6 @@ class Preparer:
             self._open.discard(operation_id)
             return self._standbys.pop(operation_id, None)
 
-    def release(self, standby: str) -> None:
-        """End a warm runner, unless it has got its run."""
-        self._workers.release(standby)
-
     def _keep(self, operation_id: int, standby: str) -> None:
         """Note the warm runner of an update; raises ConflictError if that was answered meanwhile (a cancel)."""
         with self._lock:

@@ -12,6 +12,7 @@ from pathlib import Path
 import structlog
 
 from pitstop.control.controller import Controller
+from pitstop.control.means import Means
 from pitstop.control.ports import CHANGED, CONTROL, Launcher, Leadership, Members, Wake
 from pitstop.control.scaling import Scaler
 from pitstop.control.shutdown import end_runs
@@ -193,19 +194,18 @@ class ControlPlane:
             fenced = self._database.fenced(self._fences.fence(lead.epoch))
             registry, changed = self._registry_in(fenced), self._tell_all
         _tell_runs(self._data, self._settings.keep)
-        controller = Controller(
-            registry,
-            self._launcher,
-            self._processes,
-            clock,
-            self._wake,
-            self._data,
-            self._outputs,
-            changed,
+        means = Means(
+            registry=registry,
+            launcher=self._launcher,
+            workers=self._processes,
+            clock=clock,
+            wake=self._wake,
+            data=self._data,
+            outputs=self._outputs,
             check_lead=lead.check,
-            scaler=self._scaler(registry, clock),
             retention=self._settings.keep,
         )
+        controller = Controller(means, changed, scaler=self._scaler(registry, clock))
         return controller if self._cluster is None else WithMaster(self._cluster, lead.lasts, controller)
 
     def _registry_in(self, database: Database) -> SqlRegistry:

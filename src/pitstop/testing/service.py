@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pitstop.control.controller import Controller
+from pitstop.control.means import Means
 from pitstop.errors import ConflictError, NotFoundError
 from pitstop.kit.ids import new_job_id
 from pitstop.kit.version import __version__
@@ -54,9 +55,17 @@ class ScriptedService(LocalService):
         self._launcher = ThreadLauncher(data, self._database, wake, now, retention)
         outputs, audit = KeptOutputs(maps, data), SqlAudit(self._database, retention)
         catalog = SqlCatalog(self._database)
-        self._controller = Controller(
-            self.registry, self._launcher, workers, _Clock(now), wake, data, outputs, changes.notify, retention=retention
+        means = Means(
+            registry=self.registry,
+            launcher=self._launcher,
+            workers=workers,
+            clock=_Clock(now),
+            wake=wake,
+            data=data,
+            outputs=outputs,
+            retention=retention,
         )
+        self._controller = Controller(means, changes.notify)
         super().__init__(
             self.registry,
             maps,

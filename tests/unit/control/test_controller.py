@@ -8,6 +8,7 @@ from structlog.testing import capture_logs
 
 from pitstop.control.controller import Controller
 from pitstop.control.life import LIFE, Decision, Edge
+from pitstop.control.means import Means
 from pitstop.control.performing import RETRY_SECONDS
 from pitstop.control.ports import RunSpec
 from pitstop.control.seeing import AWAY_SECONDS, MOST_ATTEMPTS
@@ -38,19 +39,18 @@ class Off:
 def world(tmp_path):
     world = World()
     world.off, world.files, world.check_lead = Off(), MemoryFiles(), lambda: None
-    world.controller = Controller(
-        world.registry,
-        world.launcher,
-        ScriptedWorkers(),
-        world.clock,
-        world.wake,
-        DataFolder(tmp_path),
-        KeptOutputs(map_store(tmp_path), DataFolder(tmp_path)),
-        lambda: None,
-        world.off.waiting.append,
-        world.files,
-        lambda: world.check_lead(),
+    means = Means(
+        registry=world.registry,
+        launcher=world.launcher,
+        workers=ScriptedWorkers(),
+        clock=world.clock,
+        wake=world.wake,
+        data=DataFolder(tmp_path),
+        outputs=KeptOutputs(map_store(tmp_path), DataFolder(tmp_path)),
+        files=world.files,
+        check_lead=lambda: world.check_lead(),
     )
+    world.controller = Controller(means, lambda: None, world.off.waiting.append)
     return world
 
 

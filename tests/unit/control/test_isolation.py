@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pitstop.control.controller import Controller
+from pitstop.control.means import Means
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import JobState, Starting, Update
 from pitstop.model.operation import Cancel, OperationState, Suspend
@@ -15,6 +16,7 @@ from pitstop.outputs.kept import KeptOutputs
 from pitstop.testing.files import MemoryFiles
 from pitstop.testing.launcher import ScriptedLauncher
 from pitstop.testing.registry import MemoryRunnerLink
+from pitstop.testing.workers import ScriptedWorkers
 from tests.maps import map_store
 from tests.unit.control.world import World
 
@@ -59,9 +61,17 @@ def world(tmp_path):
     world.launcher.dying, world.files = Stuck(), SlowFiles()
     world.files.deleting = Stuck()
     outputs = KeptOutputs(map_store(tmp_path), DATA)
-    world.controller = Controller(
-        world.registry, world.launcher, None, world.clock, world.wake, DATA, outputs, lambda: None, files=world.files
+    means = Means(
+        registry=world.registry,
+        launcher=world.launcher,
+        workers=ScriptedWorkers(),
+        clock=world.clock,
+        wake=world.wake,
+        data=DATA,
+        outputs=outputs,
+        files=world.files,
     )
+    world.controller = Controller(means, lambda: None)
     yield world
     world.launcher.dying.over.set()
     world.files.deleting.over.set()
