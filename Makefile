@@ -9,6 +9,7 @@ CHAINS ?= 30
 SEED ?= 1
 SCHEDULES ?= 5000
 MINUTES ?= 10
+ORDERS ?= 200000
 MEASURES ?=
 BEFORE ?=
 KEYS ?=
@@ -29,7 +30,7 @@ APART := matrix or hosts or members or page or kubernetes
 # Servers, runs and Spark's Python workers start by the thousand in the tests: each would compile what it imports anew where this is set.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install demo story story-page test test-fast test-long compatibility support-matrix stage-chains soak fuzz test-security chaos simulation test-postgres test-hosts test-members web test-web kubernetes-rig tutorial test-kubernetes \
+.PHONY: help install demo story story-page story-kafka test test-fast test-long compatibility support-matrix stage-chains soak fuzz test-security chaos simulation test-postgres test-hosts test-members web test-web kubernetes-rig tutorial test-kubernetes \
 	bench bench-beside bench-peers lint lock pictures clean
 
 help:
@@ -37,6 +38,7 @@ help:
 	@echo "make demo [SECONDS=60] [MEMBERS=2]  the fleet example: simulators, ingest job, live counts; on members, or without"
 	@echo "make story              the update of a running job, step by step, with checks; then once more in a browser"
 	@echo "make story-page         the second half alone; its pictures are those of docs/page.md"
+	@echo "make story-kafka [ORDERS=200000] [SEED=1]  a job on Kafka is killed and changed; PostgreSQL, Delta and Kafka are exact"
 	@echo "make test               the tests;  make test-fast: the pure layers, in seconds"
 	@echo "make test-long [SHORT=1]  ten kills, updates, a former release's data, every stateful stage and rule"
 	@echo "make compatibility      of these, the table of stages and rules: version 2 goes on from version 1"
@@ -79,6 +81,9 @@ story: $(STAMP)
 story-page: $(WEB)
 	@mkdir -p docs/pictures
 	@cd examples/fleet && exec ../../$(PY) story_page.py --pictures ../../docs/pictures
+
+story-kafka: $(STAMP)
+	@scripts/with-postgres $(PY) examples/orders/orders_story.py --orders $(ORDERS) --seed $(SEED)
 
 classes: $(STAMP)
 	@JAVA_TOOL_OPTIONS= $(PY) -m pitstop.runner.archiving 2>/dev/null || echo "note: sessions of Spark start from no archive of its classes"

@@ -13,7 +13,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from pitstop.client import Client, connect
+from pitstop.client import Client, JobHandle, connect
+from pitstop.launchers.processes import is_alive, kill_all
+from pitstop.model.data_folder import DataFolder
+from pitstop.store.database import open_database, sqlite_url
+from pitstop.store.registry import SqlRegistry
 
 HERE = Path(__file__).parent
 Say = Callable[[str], None]
@@ -83,6 +87,18 @@ class Stack:
         process = self._processes.pop("server")
         process.kill()
         process.wait()
+
+    def kill_run(self, job: JobHandle) -> int:
+        """SIGKILL all processes of a job's run, whether or not it began as a spare; its token."""
+        token, database = job.details.token, open_database(sqlite_url(DataFolder(self.data).store))
+        try:
+            handle = SqlRegistry(database).handle_of(job.id, token)
+        finally:
+            database.close()
+        if handle is None or not is_alive(handle):
+            raise RuntimeError(f"Job '{job.name}' has no run {token} that could be killed.")
+        kill_all(handle)
+        return token
 
     def ended_by_itself(self, name: str, seconds: float) -> int:
         """The exit code of a process that ends without being told to by us."""

@@ -1,14 +1,12 @@
 """A job of a real server that writes a Delta table is killed, updated, and gone back with: the table has each row once."""
 
 import os
-import signal
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from deltalake import DeltaTable
 
 from pitstop.errors import EngineError
-from tests.e2e.test_growth import pids_of
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(900)]
 
@@ -45,10 +43,12 @@ def test_a_table_has_each_row_once_through_kills_an_update_and_the_way_back(tmp_
         job = client.submit(tmp_path / "old.py", args=(table,), name="counting")
         wait_until(lambda: rows("old") > 200, 200, "the first rows")
         for kill in range(KILLS):
-            before = rows("old")
-            for pid in pids_of(stack, job.id):
-                os.kill(pid, signal.SIGKILL)
-            wait_until(lambda before=before: rows("old") > before + 100, 200, f"rows after kill {kill + 1}")
+            token, before = stack.kill_run(job), rows("old")
+            wait_until(
+                lambda token=token, before=before: job.details.token > token and rows("old") > before + 100,
+                200,
+                f"rows after kill {kill + 1}",
+            )
         with ThreadPoolExecutor(1) as asking:
             unwanted = asking.submit(job.update, tmp_path / "new.py", watch_seconds=600)
             wait_until(lambda: rows("new") > 100, 200, "rows of the new version")

@@ -1,8 +1,5 @@
 """What runs leave when they are killed does not pile up."""
 
-import os
-import signal
-
 import pytest
 
 from tests.e2e.test_kept_state import artifact
@@ -20,13 +17,4 @@ def test_runs_that_are_killed_leave_one_scratch_folder_to_the_next(tmp_path):
         for token in (1, 2, 3):
             wait_until(lambda token=token: job.details.token == token and job.status == "RUNNING", 120, f"run {token}")
             assert len(list(work.glob("spark-*"))) == 1
-            (pid,) = pids_of(stack, job.id)
-            os.kill(pid, signal.SIGKILL)
-
-
-def pids_of(stack, job_id):
-    """The runners of a job."""
-    import psutil
-
-    found = (process for process in psutil.process_iter(["cmdline"]) if "pitstop.runner" in (process.info["cmdline"] or ()))
-    return [process.pid for process in found if job_id in process.info["cmdline"] and str(stack.data) in process.info["cmdline"]]
+            assert stack.kill_run(job) == token

@@ -1,15 +1,12 @@
 """A job of a real server that reads a topic is updated under load and killed: each message is counted once."""
 
 import json
-import os
-import signal
 import threading
 
 import pytest
 
 from pitstop.model.job import JobState
 from tests.brokers.broker import Broker
-from tests.e2e.test_growth import pids_of
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(900)]
 
@@ -64,10 +61,8 @@ def test_a_job_on_a_topic_is_changed_and_killed_while_messages_come_and_counts_e
             wait_until(lambda: job.status is JobState.RUNNING and count() > 0, 200, "the first counts")
             job.update(two)
             wait_until(lambda: client.map("sums").size() == KEYS, 200, "the new stage")
-            before = count()
-            for pid in pids_of(stack, job.id):
-                os.kill(pid, signal.SIGKILL)
-            wait_until(lambda: count() > before, 200, "counts after the kill")
+            token, before = stack.kill_run(job), count()
+            wait_until(lambda: job.details.token > token and count() > before, 200, "counts after the kill")
             over.set()
             producer.join()
             wait_until(lambda: count() >= len(sent), 100, "all messages")
