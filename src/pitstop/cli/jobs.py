@@ -219,12 +219,12 @@ def rollback(
         bool, typer.Option("--write-again", help="With --to: rows may be written into sinks that have them already")
     ] = False,
 ) -> None:
-    """Go back to the version before an update that is being made ready, starts or is watched; with --to, to any earlier one.
+    """Go back to the version before an update that is being prepared, starts or is watched; with --to, to any earlier one.
 
-    With --to the job is updated to the code, arguments and options of that version, and goes on from the present state, if that
-    has all that the version keeps and reads. --state snapshot starts from the latest snapshot of that version, which the update
-    away from it has taken, and reads again what came since; --write-again allows that rows come twice into sinks which have got
-    them already.
+    With --to, the job is updated to the code, arguments and options of that version. It goes on from the present state, if that
+    has all that the version keeps and reads. With --state snapshot, it starts from the latest snapshot of that version, which
+    the update away from it has taken, and reads newer input again. With --write-again, rows may come twice into
+    sinks that have them already.
     """
     status = call.service().job(job)
     if to is not None:

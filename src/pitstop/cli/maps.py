@@ -91,7 +91,7 @@ def entries(
     call: Call,
     name: Name,
     prefix: Annotated[str, typer.Option(help="Only keys that begin so")] = "",
-    where: Annotated[str | None, typer.Option(help=f"Only those with such a value: {FORM}")] = None,
+    where: Annotated[str | None, typer.Option(help=f"Only matching entries: {FORM}")] = None,
     limit: AtMost = None,
 ) -> None:
     """Print entries, by key: the key, a tab, the value as JSON; with -o json its version, too."""

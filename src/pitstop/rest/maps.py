@@ -77,7 +77,7 @@ def _add_entries(routes: APIRouter, service: Service) -> None:
     @routes.get("/maps/{name}/search", summary="Search a map's entries")
     async def search_map(
         name: Name,
-        where: Annotated[str, Query(max_length=2_000, description=f"Which entries are wanted: {FORM}")],
+        where: Annotated[str, Query(max_length=2_000, description=f"The condition of the entries: {FORM}")],
         prefix: Annotated[str, Query(description="Only keys that begin so")] = "",
         after: Annotated[str | None, Query(description="Where the search before has stopped")] = None,
         limit: Limit = 1000,

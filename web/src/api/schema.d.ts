@@ -5695,7 +5695,7 @@ export interface operations {
     search_map: {
         parameters: {
             query: {
-                /** @description Which entries are wanted: a field, one of = != < <= > >= contains, and a value, as in speed > 80, fault.codes contains P0301; without a field it is the value of the entry itself, as in > 80 */
+                /** @description The condition of the entries: a field, a sign (= != < <= > >= contains) and a value, as in speed > 80, fault.codes contains P0301; without a field it is the value itself, as in > 80 */
                 where: string;
                 /** @description Only keys that begin so */
                 prefix?: string;
