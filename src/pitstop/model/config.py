@@ -159,7 +159,7 @@ def renamed_stages(value: Any) -> dict[str, str]:
     for pair in filter(None, str(value).split(",")):
         new, equals, old = (part.strip() for part in pair.partition("="))
         if not (new and equals and old):
-            raise UsageError(f"A renamed stage is told as new=old, not '{pair}'.")
+            raise UsageError(f"Write a renamed stage as new=old, not '{pair}'.")
         renamed[new] = old
     return renamed
 
@@ -196,7 +196,7 @@ def listed_requirements(name: str, value: Any) -> tuple[str, ...]:
         try:
             value = json.loads(value)
         except ValueError:
-            raise UsageError(f"The job option '{name}' is {value!r}, which is no JSON.") from None
+            raise UsageError(f"The job option '{name}' is {value!r}, which is not JSON.") from None
     lines = value.splitlines() if isinstance(value, str) else value
     if not isinstance(lines, list | tuple) or not all(isinstance(line, str) for line in lines):
         raise UsageError(f"The job option '{name}' is a list of requirements, such as [\"six>=1.16\"].")

@@ -1464,7 +1464,7 @@ export interface components {
             cancel: boolean;
             /**
              * Name
-             * @description Name of the snapshot; one of that name is replaced
+             * @description Name of the snapshot; it replaces one of that name
              */
             name: string;
         };
@@ -1678,7 +1678,7 @@ export interface components {
         HealthModel: {
             /**
              * Status
-             * @description Always this word; what is not well is an error
+             * @description Always this word; a problem is an error response
              * @enum {string}
              */
             status: "ok" | "ready";
@@ -2425,7 +2425,7 @@ export interface components {
             journal_capacity?: number | null;
             /**
              * Ttl Seconds
-             * @description Entries expire so long after their last write; 0: never
+             * @description Time after the last write when an entry expires; 0: never
              */
             ttl_seconds?: number | null;
         };
@@ -2766,7 +2766,7 @@ export interface components {
              * @description True if any stage is refused: the new version would not start from there
              */
             refused: boolean;
-            /** @description The checkpoint is resumed, or laid down anew */
+            /** @description The checkpoint is resumed, or created anew */
             way: components["schemas"]["Way"];
         };
         /**
@@ -3372,7 +3372,7 @@ export interface operations {
                     "application/json": components["schemas"]["Artifact"][];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -3415,7 +3415,7 @@ export interface operations {
                     "application/json": components["schemas"]["AuditEntry"][];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -3457,7 +3457,7 @@ export interface operations {
                     "application/json": components["schemas"]["Backup"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -3577,7 +3577,7 @@ export interface operations {
                     "application/json": components["schemas"]["CheckModel"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -3615,7 +3615,7 @@ export interface operations {
                     "application/json": components["schemas"]["ClusterInfo"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -3658,7 +3658,7 @@ export interface operations {
                     "application/json": components["schemas"]["MemberInfo"][];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -3696,7 +3696,7 @@ export interface operations {
                     "application/json": components["schemas"]["MemberModel"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -3735,7 +3735,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -3771,7 +3771,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -3796,7 +3796,7 @@ export interface operations {
             query?: {
                 /** @description Only events of these kinds; repeatable */
                 kind?: components["schemas"]["FeedKind"][];
-                /** @description The stream ends after so many; else with the server */
+                /** @description The stream ends after this many; otherwise with the server */
                 seconds?: number | null;
             };
             header?: {
@@ -3817,7 +3817,7 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -3866,7 +3866,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobStatus"][];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -4162,7 +4162,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobStatus"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -4208,7 +4208,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobStatus"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -4249,7 +4249,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobStatus"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -4294,7 +4294,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobStatus"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -4335,7 +4335,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobStatus"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -4360,9 +4360,9 @@ export interface operations {
             query?: {
                 /** @description The `next` of the page before */
                 after?: number;
-                /** @description At most so many events */
+                /** @description Most events of the answer */
                 limit?: number;
-                /** @description Wait so long while there are none */
+                /** @description Seconds to wait for an event */
                 wait_seconds?: number;
             };
             header?: never;
@@ -4383,7 +4383,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobEvents"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -4427,7 +4427,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobGraph"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -4473,7 +4473,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobHistory"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -4498,7 +4498,7 @@ export interface operations {
             query?: {
                 /** @description The `next` of the page before */
                 after?: number;
-                /** @description At most so many lines */
+                /** @description Most lines of the answer */
                 limit?: number;
             };
             header?: never;
@@ -4519,7 +4519,7 @@ export interface operations {
                     "application/json": components["schemas"]["LogPage"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -4560,7 +4560,7 @@ export interface operations {
                     "application/json": components["schemas"]["Progress"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -4601,7 +4601,7 @@ export interface operations {
                     "application/json": components["schemas"]["OptionInForce"][];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -4642,7 +4642,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobStatus"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -4683,7 +4683,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobStatus"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -4724,7 +4724,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobStatus"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -4769,7 +4769,7 @@ export interface operations {
                     "application/json": components["schemas"]["SnapshotRecord"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -4810,7 +4810,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobStatus"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -4956,7 +4956,7 @@ export interface operations {
                     snapshot?: string | null;
                     /**
                      * Watch Seconds
-                     * @description Go back to the old version if the new one fails within so many seconds
+                     * @description Go back to the old version if the new one fails within this many seconds
                      * @default 0
                      */
                     watch_seconds?: number;
@@ -5079,7 +5079,7 @@ export interface operations {
                         snapshot?: string | null;
                         /**
                          * Watch Seconds
-                         * @description Go back to the old version if the new one fails within so many seconds
+                         * @description Go back to the old version if the new one fails within this many seconds
                          * @default 0
                          */
                         watch_seconds?: number;
@@ -5097,7 +5097,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpdatedModel"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5138,7 +5138,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobVerb"][];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5184,7 +5184,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobVersion"][];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5231,7 +5231,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpdatedModel"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5274,7 +5274,7 @@ export interface operations {
                     "application/json": components["schemas"]["KeptState"][];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5315,7 +5315,7 @@ export interface operations {
                     "application/json": components["schemas"]["LoggerLevel"][];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5357,7 +5357,7 @@ export interface operations {
                     "application/json": components["schemas"]["LoggerLevel"][];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5402,7 +5402,7 @@ export interface operations {
                     "application/json": components["schemas"]["MapFacts"][];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5445,7 +5445,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5468,7 +5468,7 @@ export interface operations {
     get_map_entries: {
         parameters: {
             query?: {
-                /** @description Only keys that begin so */
+                /** @description Only keys with this beginning */
                 prefix?: string;
                 /** @description The last key of the page before */
                 after?: string | null;
@@ -5493,7 +5493,7 @@ export interface operations {
                     "application/json": components["schemas"]["Entry"][];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5536,7 +5536,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5580,7 +5580,7 @@ export interface operations {
                     "application/json": components["schemas"]["Entry"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5605,7 +5605,7 @@ export interface operations {
             query: {
                 /** @description Any text */
                 key: string;
-                /** @description Only if this is its version still */
+                /** @description Only if the entry still has this version */
                 version?: number | null;
             };
             header?: never;
@@ -5626,7 +5626,7 @@ export interface operations {
                     "application/json": components["schemas"]["DeletedModel"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5672,7 +5672,7 @@ export interface operations {
                     "application/json": components["schemas"]["JournalPage"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5697,7 +5697,7 @@ export interface operations {
             query: {
                 /** @description The condition of the entries: a field, a sign (= != < <= > >= contains) and a value, as in speed > 80, fault.codes contains P0301; without a field it is the value itself, as in > 80 */
                 where: string;
-                /** @description Only keys that begin so */
+                /** @description Only keys with this beginning */
                 prefix?: string;
                 /** @description Where the search before has stopped */
                 after?: string | null;
@@ -5722,7 +5722,7 @@ export interface operations {
                     "application/json": components["schemas"]["FoundEntries"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5763,7 +5763,7 @@ export interface operations {
                     "application/json": components["schemas"]["SizeModel"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5801,7 +5801,7 @@ export interface operations {
                     "application/json": components["schemas"]["Identity"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5839,7 +5839,7 @@ export interface operations {
                     "application/json": components["schemas"]["ServerSettings"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5877,7 +5877,7 @@ export interface operations {
                     "application/json": components["schemas"]["SignInLink"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5924,7 +5924,7 @@ export interface operations {
                     "application/json": components["schemas"]["SnapshotRecord"][];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5965,7 +5965,7 @@ export interface operations {
                     "application/json": components["schemas"]["SnapshotManifest"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -6004,7 +6004,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -6048,7 +6048,7 @@ export interface operations {
                     "application/json": components["schemas"]["DiffModel"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -6095,7 +6095,7 @@ export interface operations {
                     "application/json": components["schemas"]["StateRows"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -6138,7 +6138,7 @@ export interface operations {
                     "application/vnd.apache.parquet": string;
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -6188,7 +6188,7 @@ export interface operations {
                     "application/json": components["schemas"]["SnapshotRecord"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -6233,7 +6233,7 @@ export interface operations {
                     "application/x-ndjson": string;
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -6271,7 +6271,7 @@ export interface operations {
                     "application/json": components["schemas"]["HealthModel"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -6309,7 +6309,7 @@ export interface operations {
                     "text/plain": string;
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -6347,7 +6347,7 @@ export interface operations {
                     "application/json": components["schemas"]["HealthModel"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -6386,7 +6386,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -6428,7 +6428,7 @@ export interface operations {
                     "application/json": components["schemas"]["SessionKey"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -6464,7 +6464,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
