@@ -13,70 +13,78 @@ BY_HAND = "Spark, RocksDB"
 
 HEAD = """# How fast it is
 
-Written by `make bench-peers` and `make bench` on a machine of two cores and 24 GB without a disk of its own, one measurement
-after the other and nothing beside them. Figures of another machine are others; ratios are of one run. A row is of the last time
-that it was measured, not all are of one commit: `git log -S` tells which.
+`make bench-peers` and `make bench` write this page. The machine has two cores and 24 GB, and no disk of its own. One measurement
+runs after the other, and nothing beside them. On another machine the figures differ; a ratio compares two measurements of one
+run. Each row shows its last measurement, so not all rows are of one commit: `git log -S` finds the commit.
 
 ## Beside Spark by hand, Flink and Jet
 
-The same events by one formula, (key, value, time), the same keys, count, sum and maximum of a window that all events are in, so
-that every key stays in state; two cores, exactly once. Spark and Pitstop read the events from parquet, 500,000 an epoch; Flink
-2.3 and Jet 5.5 make them in their own process, and take a snapshot every ten seconds. Spark by hand has RocksDB with changelogs,
-and Spark's defaults for the rest.
+All engines get the same events (key, value, time) by one formula, and the same keys. They compute count, sum and maximum over one
+window that contains all events, so every key stays in state. They use two cores, and run exactly once.
+
+- Spark and Pitstop read the events from parquet, 500,000 an epoch.
+- Flink 2.3 and Jet 5.5 make the events in their own process, and take a snapshot every ten seconds.
+- Spark by hand uses RocksDB with changelogs, and Spark's defaults for everything else.
 """
 
 WHY = """
-What each does better: Jet and Flink hand each event on as it comes, in one process, so they have no epochs to pay for, and Jet
-keeps objects where Spark keeps rows of bytes. Pitstop has what Spark has: SQL's types and functions, its sources and formats, any
-plan that its optimizer can make, and state that is on disk when it does not fit into memory, under names that outlive the code.
+Jet and Flink pass on each event as it comes, in one process, so they pay for no epochs. Jet also keeps objects where Spark keeps
+rows of bytes. Pitstop has everything that Spark has: SQL's types and functions, its sources and formats, and any plan that its
+optimizer can make. State that does not fit into memory is on disk, under names that outlive the code.
 """
 
 QUERIES = """
 ## NEXMark
 
-The queries of [examples/nexmark](../examples/nexmark) over 500,000 events an epoch of parquet, exactly once, two cores, with the
-options that a server's job has by itself: state is in memory, but that of q3 and of joins on disk, where alone a changed version
-can take it over. By hand: Spark's own SQL with RocksDB. It has no form for q4 and q6 on a stream; these go on from q9's join of
-each bid with its auction, and cost what that does.
+The queries are those of [examples/nexmark](../examples/nexmark), over 500,000 events an epoch of parquet, exactly once, on two
+cores. They run with the default options of a server's job. State is in memory. The exceptions are q3 and joins, whose state is on
+disk: a changed version can take it over only from there.
 
-| query | events a second | by hand | over it |
+"By hand" is Spark's own SQL with RocksDB. It has no form for q4 and q6 on a stream. These two queries go on from q9's join of
+each bid with its auction, and cost what that join costs.
+
+| query | events a second | by hand | ratio |
 |---|---|---|---|
 """
 
 BEFORE = """
 ## Before and after
 
-Before has its commit in brackets. "In turns": `make bench-beside`, both in one run, the best of its rounds; the others were
-measured before in a run of their own, perhaps at another speed of the machine. A million keys are in memory in both. Of what is
-in seconds, ms, bytes or MB less is better.
+The commit of each earlier figure is in brackets. "In turns" means that `make bench-beside` measured both in one run: the table
+shows the best of its rounds. The other figures were measured before, in a run of their own, perhaps at another speed of the
+machine. A million keys are in memory in both. For seconds, ms, bytes and MB, less is better.
 
 | measured | before | after | times as good |
 |---|---|---|---|
 """
 
 OWN = """
-## What else is measured
+## Other measurements
 
-`make bench` measures these, `make bench MEASURES="million sql"` some of them. An aim that is missed says so.
+`make bench` measures all of these, and `make bench MEASURES="million sql"` some of them. A missed aim says so.
 
 | measured | value | aim | how |
 |---|---|---|---|
 """
 LIMITS = """
-## What stands in the way of what is missed
+## Why some aims are missed
 
-- **An epoch and put → result**: of an idle epoch of 101 ms 79 are Spark's planning and its jobs. An event waits for the epoch
-  that is under way, and then for its own.
+- **An epoch and put → result**: an idle epoch takes 101 ms. Spark's planning and its jobs take 79 of these. An event waits for
+  the current epoch to end, and then for its own.
 - **A start** takes what Spark by hand takes: a JVM, Spark's session, and the compiled code of a first epoch. A shared archive of
-  classes and a warm spare take off what can be done before; a runner that shared its JVM with others would not isolate them.
-- **Memory**: the heap of 2 GB, which Java fills before it collects, Spark's own classes and code, and Python with Arrow. Other
+  classes and a warm spare do some of that work in advance. A runner that shared its JVM with others would not isolate them.
+- **Memory** is the heap of 2 GB, which Java fills before it collects, Spark's own classes and code, and Python with Arrow. Other
   collectors and smaller heaps gave less memory and less speed: the serial one 10 to 18 % less with a million keys.
-- **16 million keys** are in no cache: an epoch reads each of its keys from files, a second time only to count rows of state.
-- **Small state on disk** costs what it costs Spark by hand: samples of both JVMs show the same operators with about the same
-  shares, and single turns gave 0.85 to 1.32. What a job has by itself (`state_store` auto) keeps such state in memory.
-- **The gap of an update** is a first epoch and little more. Of 0.92 s with the same structure the save took 0.10, handing the
-  job over 0.07, the restore 0.08 and the first epoch 0.68; of 1.57 s with a stage more 0.08, 0.05, 0.45 and 1.0. That epoch
-  cannot begin earlier: it reads the state that the old version's last one writes, from the offset at which that ends.
+- **16 million keys** fit in no cache. An epoch reads each of its keys from files, and a second time only to count rows of state.
+- **Small state on disk** costs what it costs Spark by hand. Samples of both JVMs show the same operators with about the same
+  shares. Single turns gave ratios of 0.85 to 1.32. By default (`state_store` auto) a job keeps such state in memory.
+- **The gap of an update** is a first epoch and little more, as the table below shows. That epoch cannot begin earlier. It reads
+  the state that the old version's last epoch writes, from the offset at which that epoch ends.
+
+| new version | gap | save | handing the job over | restore | first epoch |
+|---|---|---|---|---|---|
+| same structure | 0.92 s | 0.10 | 0.07 | 0.08 | 0.68 |
+| one more stage | 1.57 s | 0.08 | 0.05 | 0.45 | 1.0 |
 """
 NEXMARK, AGAINST = "nexmark_", "_vs_plain"
 
@@ -103,7 +111,7 @@ def beside(peers):
         cells = (f"{peers[keys][name]:,} ({peers[keys][name] / peers[keys][BY_HAND]:.2f})" for keys in counts)
         yield f"| {name} | " + " | ".join(cells) + " |"
     yield ""
-    yield "In brackets: over Spark by hand."
+    yield "In brackets: the ratio to Spark by hand."
     for keys in counts:
         yield from ("", "```mermaid", "xychart-beta", f'    title "{int(keys):,} keys: thousands of rows a second"')
         yield "    x-axis [" + ", ".join(f'"{name}"' for name in peers[keys]) + "]"

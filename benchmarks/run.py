@@ -51,15 +51,15 @@ def throughput(results, say):
             runs[what].append(run(*what))
     plain, auto, on_disk = runs.values()
     how = (
-        "10 million events of a Python source, 10,000 keys, windows of a minute, 500,000 rows an epoch, after the first epoch, "
-        f"in {TURNS} turns; plain Spark with RocksDB and changelogs, all else as it has it"
+        "10 million events of a Python source, 10,000 keys, windows of a minute, 500,000 rows an epoch, after the first epoch. "
+        f"{TURNS} turns. Plain Spark: RocksDB with changelogs, otherwise Spark's defaults"
     )
     for name, found, store in (("", auto, "auto"), ("_on_disk", on_disk, "rocksdb")):
         ratio = median_ratio(found, plain)
-        told = f"{how}; state_store {store}; median of the turns' ratios"
+        told = f"{how}. state_store {store}. Median of the turns' ratios"
         results.append(result(f"aggregate_throughput{name}_vs_plain", ratio, "ratio", ">= 1", ratio >= 1, told))
         best = max(r["rows_per_second"] for r in found)
-        results.append(result(f"aggregate_throughput{name}", best, "rows/s", "-", True, f"{how}; state_store {store}; best turn"))
+        results.append(result(f"aggregate_throughput{name}", best, "rows/s", "-", True, f"{how}. state_store {store}. Best turn"))
     peaks = [min(r["peak_bytes"] for r in found) for found in (on_disk, plain)]
     how = "peak resident size of the process and its children in those runs, state on disk, least of each"
     results.append(result("memory_vs_plain", peaks[0] / peaks[1], "ratio", "<= 1.2", peaks[0] / peaks[1] <= 1.2, how))
@@ -83,7 +83,7 @@ def keyed(results, say):
             wanted = keys == KEYS
             name = f"{which}_by_key_{keys}"
             results.append(result(name, rate, "rows/s", f">= {aim}" if wanted else "-", rate >= aim or not wanted, how))
-            how += "; over the seconds that the process and its children used of the processor"
+            how += ". Divided by the processor seconds of the process and its children"
             results.append(result(f"{name}_by_cpu", found["rows_per_cpu_second"], "rows/cpu s", "-", True, how))
 
 
@@ -212,8 +212,8 @@ def doors(results, say):
     say("the REST API under 500 clients that poll and 2,000 that wait")
     found = run(script="doors.py")
     how = (
-        f"1,000 jobs, a list of {found['list_bytes']:,} bytes; server on one core, {found['server_cores']:.2f} used; 500 clients "
-        "that ask for a job each second, 2,000 that wait, 50 jobs a second that make progress; 30 s"
+        f"1,000 jobs, a list of {found['list_bytes']:,} bytes. Server on one core, {found['server_cores']:.2f} used. 500 clients "
+        "that ask for a job each second, 2,000 that wait, 50 jobs a second that make progress. 30 s"
     )
     for name, aim in (("list_p50", None), ("list_p99", 0.1), ("poll_p50", None), ("poll_p99", None)):
         holds, said = aim is None or found[name] < aim, "-" if aim is None else f"< {aim}"

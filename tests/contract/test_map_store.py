@@ -535,7 +535,9 @@ def test_an_epoch_of_another_checkpoint_is_no_epoch_that_is_written_already(maps
     assert maps.write_epoch("m", [("k", "1")], mark, None)
     assert not maps.write_epoch("m", [("k", "2")], mark, None), "the same epoch again"
     for other in (dataclasses.replace(mark, digest="b"), EpochId("l", "s", 41, digest="a"), EpochId("l", "s", 41, digest="b")):
-        with pytest.raises(OtherEpochError, match=r"^Sink 's' has epoch 42 in map 'm' already, and it is none of this job's"):
+        with pytest.raises(
+            OtherEpochError, match=r"^Sink 's' has epoch 42 in map 'm' already, and it does not belong to this job's"
+        ):
             maps.write_epoch("m", [("k", "3")], other, None)
         with pytest.raises(OtherEpochError):
             maps.update_epoch("m", [("k", "3")], lambda old, new: new, other, None)

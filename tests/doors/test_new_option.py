@@ -54,7 +54,7 @@ print(json.dumps({
     "answer": paths["components"]["schemas"]["JobConfig"]["properties"]["colour"]["description"],
     "help": "colour" in commands_part(app),
     "completed": [complete_option("col"), complete_option("colour=b")],
-    "docs": [line for line in options_page(config.OPTIONS).splitlines() if "colour" in line],
+    "docs": options_page(config.OPTIONS).partition("## `colour`")[2].splitlines(),
 }))
 """
 
@@ -86,4 +86,5 @@ def test_the_command_line_helps_with_it_and_completes_it(found):
 
 
 def test_it_is_in_the_docs(found):
-    assert found["docs"] == ["| `colour` | red or blue | `red` | Of the bicycle shed. | yes | yes |"]
+    values = ["- Values: red or blue", "- Default: `red`", "- `update` may change it: yes", "- `configure` may change it: yes"]
+    assert found["docs"] == ["", "", "Of the bicycle shed.", "", *values]

@@ -176,7 +176,7 @@ def test_a_copy_made_by_hand_loses_nothing_without_a_word_and_a_moved_folder_goe
 
     story.start(data)
     failed = story.client.service.wait_for(story.client.job("copied").id, (JobState.FAILED,), 120)
-    assert "and it is none of this job's saved state: the data folder was put back from an older copy" in failed.failure
+    assert "and it does not belong to this job's saved state: the data folder was put back from an older copy" in failed.failure
     story.shut_down()
     assert "later file" in pitstop("withdraw", "--data", data)
     data.rename(tmp_path / "moved")

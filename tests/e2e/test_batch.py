@@ -39,7 +39,7 @@ def test_a_batch_that_makes_no_progress_is_seen_and_refuses_what_needs_epochs(tm
         job = client.submit(tmp_path / "hanging.py", name="hangs")
         client.service.wait_for(job.id, (JobState.RUNNING,), 300)
         for verb in (job.suspend, job.restart, lambda: job.export_snapshot("s")):
-            with pytest.raises(ConflictError, match="it is run once and keeps no state"):
+            with pytest.raises(ConflictError, match="it runs once and keeps no state"):
                 verb()
         wait_until(lambda: job.details.token > 1, 200, "another run begins anew")
         reasons = " ".join(getattr(event, "reason", "") for event in job.events())

@@ -89,7 +89,7 @@ def test_a_job_uses_its_packages_everywhere_and_an_update_those_of_its_own(tmp_p
 
     with Stack(tmp_path / "stack", spares=1) as stack:
         client = stack.start_server(options=("--index", str(wheels)))
-        with pytest.raises(ArtifactError, match=r"^What shop\.zip needs could not be installed: .*shouting==3"):
+        with pytest.raises(ArtifactError, match=r"^The requirements of shop\.zip could not be installed: .*shouting==3"):
             client.submit(archive(tmp_path, "shouting==3\n"), entry="shop.job:hearing", args=["heard"], name="hearing")
         job = client.submit(archive(tmp_path, "shouting<2\n"), entry="shop.job:hearing", args=["heard"], name="hearing")
         heard = client.map("heard")

@@ -61,7 +61,7 @@ def test_what_is_refused_is_told_and_what_is_cancelled_ends(gateway):
         assert connection.execute("SELECT * FROM pg_orders").fetchall() == [("a", 1)]
         for text, message in {
             "SELECT reflect('java.lang.System', 'exit', '0')": "reaches beyond mappings",
-            "SELECT * FROM foo.bar": "reads what mappings and views name",
+            "SELECT * FROM foo.bar": "reads only mappings and views",
             "SELECT FROM WHERE": "not complete|Expected|Invalid",
         }.items():
             with pytest.raises(psycopg.Error, match=message):

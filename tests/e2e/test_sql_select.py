@@ -92,7 +92,7 @@ def test_select_gives_the_rows_of_maps_files_views_and_state(client, stack):
         "SINK INTO cars (owner) VALUES ('a')": "Column '__key' needs a value",
         "SELECT colour FROM cars": "colour",
         "SELECT * FROM nothing": "Object 'nothing' not found",
-        "SELECT * FROM csv.`/etc/passwd`": "reads what mappings and views name",
+        "SELECT * FROM csv.`/etc/passwd`": "reads only mappings and views",
         "SELECT java_method('java.lang.System', 'getenv', 'PATH')": "reaches beyond mappings",
         "SELECT * FROM log": "cannot be read",
         "SELECT * FROM SNAPSHOT nothing STAGE x": "The snapshot doesn't exist: nothing",
@@ -156,7 +156,7 @@ def test_a_query_means_what_was_written(client):
     client.sql("INSERT INTO strange VALUES ('x', 1, 2, TIMESTAMP '2026-01-01 00:00:00.123456')")
     assert [row[1:3] for row in rows(client, "SELECT * FROM strange")] == [(1, 2)]
     assert rows(client, 'SELECT unix_micros("e\'f") FROM strange') == [(1_767_225_600_123_456,)]
-    with pytest.raises(UsageError, match="differ in case alone"):
+    with pytest.raises(UsageError, match="differ only in case"):
         client.sql("CREATE MAPPING both (n INT, N INT) TYPE File OPTIONS ('path' = '/nowhere')")
 
 

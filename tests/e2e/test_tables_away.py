@@ -24,7 +24,7 @@ def joining(folder):
     return p
 """
 UNREAD = r"The table of stage 'join' \(joining.py:\d+\) cannot be read: "
-REMEDY = r"cannot start without it: put it back, whole, or change where it is read from\."
+REMEDY = r"cannot start without it: restore the complete table, or change its path\."
 
 
 def test_a_table_that_is_away_is_told_and_an_update_without_it_is_refused_while_the_job_goes_on(tmp_path):

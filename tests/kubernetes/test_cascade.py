@@ -62,7 +62,7 @@ def test_an_orphaned_cluster_keeps_all_and_a_new_one_of_its_name_waits_until_tha
 
     kubectl.apply(cluster_of())
     kubectl.until(
-        lambda: "is there already, and is not of this cluster" in user.status("hazelcast", "hazelcast")["message"],
+        lambda: "exists already, and does not belong to this cluster" in user.status("hazelcast", "hazelcast")["message"],
         SECONDS,
         "what is there is not taken over",
     )

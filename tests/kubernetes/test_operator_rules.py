@@ -86,7 +86,9 @@ def test_what_belongs_to_somebody_else_is_left_alone(kubectl):
     theirs = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "hazelcast"}, "spec": {"ports": [{"port": 80}]}}
     kubectl.apply(theirs)
     kubectl.apply(cluster_of(clusterSize=0))
-    until_says(kubectl, "hazelcast", "hazelcast", "message", "Service 'hazelcast' is there already, and is not of this cluster")
+    until_says(
+        kubectl, "hazelcast", "hazelcast", "message", "Service 'hazelcast' exists already, and does not belong to this cluster"
+    )
     assert kubectl.get("service", "hazelcast")["spec"]["ports"][0]["port"] == 80
     assert not kubectl.list("statefulset")
 

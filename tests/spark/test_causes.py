@@ -84,14 +84,14 @@ class TestReading:
         file = parquet(tmp_path / "in" / "a.parquet")
         flipped(file)
         told = failure(spark, tmp_path, reading(file.parent, "parquet")).message
-        assert f"the file {file} cannot be read (IOException: FAILED_TO_UNCOMPRESS(5)): put a whole one in its place" in told
+        assert f"the file {file} cannot be read (IOException: FAILED_TO_UNCOMPRESS(5)): replace it by a complete file" in told
         assert "stage 'rows'" in told
 
     def test_a_parquet_file_with_a_column_of_another_type(self, spark, tmp_path):
         file = parquet(tmp_path / "in" / "a.parquet", ["a", "b"])
         told = failure(spark, tmp_path, reading(file.parent, "parquet")).message
         assert "stage 'rows'" in told
-        assert f"the file {file} has column 'n' as binary of parquet, which is no bigint: take it away" in told
+        assert f"the file {file} has column 'n' as binary of parquet, which is not bigint: remove it" in told
 
     @pytest.mark.parametrize("case", ["cut", "plain"])
     def test_a_packed_file_that_is_broken(self, spark, tmp_path, case):
@@ -282,7 +282,7 @@ class TestSnapshotsAndSelect:
     def test_a_statement_that_is_no_query(self, spark, tmp_path):
         state = saved(spark, tmp_path)
         for sql in ("DROP TABLE state", "CREATE TABLE t AS SELECT * FROM state", "SET spark.sql.ansi.enabled=false"):
-            with pytest.raises(UsageError, match="The query on stage 'counted' is none: write SELECT"):
+            with pytest.raises(UsageError, match="The query on stage 'counted' is not a query: write SELECT"):
                 in_snapshot.query(spark, state, sql, 10)
         with pytest.raises(UsageError, match="The query on stage 'counted' failed: Syntax error"):
             in_snapshot.query(spark, state, "SELCT 1", 10)

@@ -255,7 +255,7 @@ def test_a_job_whose_checkpoint_was_removed_by_hand_does_not_start_empty(spark, 
     p = ps.Pipeline()
     numbers(p, rows=4_000, step=2_000).write_to(ps.sinks.noop(), name="out")
     job = compile_job(spark, p, config, environment.sources)
-    with pytest.raises(SnapshotError, match=r"The saved state of job 'job' is gone: .*checkpoint-l1 is not there"):
+    with pytest.raises(SnapshotError, match=r"The saved state of job 'job' is gone: .*checkpoint-l1 does not exist"):
         start_point(job, environment, DataFolder(tmp_path), "l1", lambda: None)
 
 

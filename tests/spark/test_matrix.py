@@ -126,9 +126,9 @@ def page():
     lines = [
         "# Spark's own stateful operators",
         "",
-        "What becomes of their state in `Stage.stateful(name, function)` when a job goes on from a snapshot of its former",
-        "version. `make support-matrix` writes this page from what it finds: version 1 and version 2 run on Spark, and the rows",
-        "of both are compared with what plain Python makes of the same events.",
+        "This page shows what becomes of their state in `Stage.stateful(name, function)` when a job goes on from a snapshot of",
+        "its previous version. `make support-matrix` writes it from test results. Version 1 and version 2 run on Spark, and the",
+        "rows of both are compared with the result of plain Python for the same events.",
         "",
         f"| operator | {' | '.join(CHANGES.values())} |",
         f"|---|{'---|' * len(CHANGES)}",

@@ -204,7 +204,7 @@ def test_a_migration_that_is_left_in_the_job_does_nothing_to_the_state_that_it_h
         (lambda old: old.withColumnRenamed("key", "region").withColumn("odd", F.lit(1)), "there is a column 'odd' that stage"),
         (
             lambda old: old.withColumnRenamed("key", "region").withColumn("window_end", F.expr("window_end + interval 1 second")),
-            "is no window of stage 'speed', which has tumbling",
+            "is not a window of stage 'speed', which has tumbling",
         ),
         (lambda old: old.withColumnRenamed("key", "region").where("nothing > 1"), "failed: AnalysisException"),
     ],

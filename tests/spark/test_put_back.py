@@ -74,7 +74,7 @@ def test_other_epochs_under_the_same_numbers_stop_the_job_and_the_same_ones_are_
 
     failure = go_on(harness, tmp_path / "other", ALL, 250, Told(), sinks)
     assert isinstance(failure, OtherEpochError), failure
-    assert "none of this job's saved state" in failure.message
+    assert "does not belong to this job's saved state" in failure.message
 
     if sinks == "files":
         assert go_on(harness, tmp_path / "same", ALL, 500, told, sinks) is None

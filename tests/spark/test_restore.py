@@ -138,7 +138,8 @@ def test_a_start_that_would_drop_state_nobody_has_given_up_makes_nothing(followi
         harness.restore(pipeline({}, {"fresh": SLIDING}), target, None, None, True)
     assert str(refused.value) == (
         "The pipeline would drop what snapshot 'saved' has of stage 'speed'. Nothing was started: if that is meant, say "
-        "--allow-drop=speed (option allow_drop, in SQL allowDrop); what only has another name goes on with --renamed NEW=OLD."
+        "--allow-drop=speed (option allow_drop, in SQL allowDrop); for a stage that only has another name, give "
+        "--renamed NEW=OLD."
     )
     assert not target.exists()
     harness.allow_drop = ("speed",)

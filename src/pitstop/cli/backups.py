@@ -15,7 +15,7 @@ from pitstop.cli.register import register
 from pitstop.kit.counts import counted
 
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the backup")]
-Data = Annotated[Path, typer.Option(help="Data folder, that no server uses")]
+Data = Annotated[Path, typer.Option(help="Data folder that no server uses")]
 
 
 def backup(call: Call, folder: Folder) -> None:
@@ -62,8 +62,8 @@ def _tell(call: Call, outcomes: Iterable[Any]) -> None:
     for each in outcomes:
         if each.files is None:
             call.warn(
-                f"Sink '{each.sink}' of job {each.job_id}: its folder {each.folder} is not there. If it comes back with rows "
-                "that are later than the backup, run 'pitstop withdraw' before the job goes on."
+                f"Sink '{each.sink}' of job {each.job_id}: its folder {each.folder} does not exist. If it comes back "
+                "with rows that are newer than the backup, run 'pitstop withdraw' before the job goes on."
             )
         elif each.files:
             files = counted(each.files, "later file")

@@ -37,12 +37,12 @@ AllowDrop = Annotated[
     typer.Option(
         ALLOW_DROP,
         metavar="[=NAME,...]",
-        help="Let saved state and places of these stages and sources be dropped, this once; without names, of any",
+        help="Allow this request to drop saved state and positions of these stages and sources; without names, of all",
     ),
 ]
 
 Shared = Annotated[
-    bool, typer.Option("--allow-shared", help="It may write into folders and maps that another active job writes into")
+    bool, typer.Option("--allow-shared", help="The job may write into folders and maps that another active job writes into")
 ]
 
 
@@ -60,7 +60,7 @@ Options = Annotated[
         "--option",
         "-O",
         metavar="KEY=VALUE",
-        help=f"Job option, over the job's own code; repeatable. There are: {', '.join(option.name for option in OPTIONS)}",
+        help=f"Job option, overrides the job's code; repeatable. Options: {', '.join(option.name for option in OPTIONS)}",
         autocompletion=complete_option,
     ),
 ]
@@ -147,7 +147,9 @@ def update(
     snapshot: Annotated[
         str | None, typer.Option("--snapshot", "-s", metavar="SNAPSHOT", help="Name of the snapshot to take of the old version")
     ] = None,
-    watch: Annotated[float, typer.Option("--watch", metavar="SECONDS", min=0, help="Go back if it fails so soon after")] = 0.0,
+    watch: Annotated[
+        float, typer.Option("--watch", metavar="SECONDS", min=0, help="Go back if the new version fails within this time")
+    ] = 0.0,
     renamed: Renamed = None,
     allow_drop: AllowDrop = None,
     entry: Entry = None,
@@ -207,28 +209,32 @@ def rollback(
     to: Annotated[
         int | None, typer.Option("--to", metavar="VERSION", min=1, help="Update to this earlier version: see 'pitstop versions'")
     ] = None,
-    watch: Annotated[float, typer.Option("--watch", metavar="SECONDS", min=0, help="With --to: back if it fails so soon")] = 0.0,
+    watch: Annotated[
+        float, typer.Option("--watch", metavar="SECONDS", min=0, help="With --to: go back if it fails within this time")
+    ] = 0.0,
     renamed: Renamed = None,
     allow_drop: AllowDrop = None,
     shared: Shared = False,
     state: Annotated[
         StateAtStart,
-        typer.Option("--state", help="With --to: from the present state, its own latest snapshot, or with empty what is missing"),
+        typer.Option(
+            "--state", help="With --to: start from the present state, from its own latest snapshot, or with missing state empty"
+        ),
     ] = StateAtStart.PRESENT,
     write_again: Annotated[
         bool, typer.Option("--write-again", help="With --to: rows may be written into sinks that have them already")
     ] = False,
 ) -> None:
-    """Go back to the version before an update that is being made ready, starts or is watched; with --to, to any earlier one.
+    """Go back to the version before an update that is being prepared, starts or is watched; with --to, to any earlier one.
 
-    With --to the job is updated to the code, arguments and options of that version, and goes on from the present state, if that
-    has all that the version keeps and reads. --state snapshot starts from the latest snapshot of that version, which the update
-    away from it has taken, and reads again what came since; --write-again allows that rows come twice into sinks which have got
-    them already.
+    With --to, the job is updated to the code, arguments and options of that version. It goes on from the present state, if that
+    has all that the version keeps and reads. With --state snapshot, it starts from the latest snapshot of that version, which
+    the update away from it has taken, and reads newer input again. With --write-again, rows may come twice into
+    sinks that have them already.
     """
     status = call.service().job(job)
     if to is not None:
-        call.say(f"Updating job {describe(status)} to what it was as version {to}...")
+        call.say(f"Updating job {describe(status)} to the code, arguments and options of version {to}...")
         options = renamed_option(renamed) | drop_option(allow_drop) | shared_option(shared)
         with call.waiting("Checking that version, then changing over"):
             result = call.service().go_back(status.id, to, options, watch, state, write_again)

@@ -83,17 +83,15 @@ def serve(
     ] = None,
     token_file: Annotated[
         Path | None,
-        typer.Option(
-            help="File with the token that clients must send [$PITSTOP_TOKEN, else one that is made in the data folder]"
-        ),
+        typer.Option(help="File with the token that clients must send [$PITSTOP_TOKEN, else a new one in the data folder]"),
     ] = None,
     viewer_token_file: Annotated[
         Path | None,
-        typer.Option(help="File with a second token, for those who may look and change nothing [$PITSTOP_VIEWER_TOKEN]"),
+        typer.Option(help="File with the viewers' token, which allows reading and no changes [$PITSTOP_VIEWER_TOKEN]"),
     ] = None,
     metrics_token_file: Annotated[
         Path | None,
-        typer.Option(help="File with a third token, for Prometheus: it gives /metrics and nothing else [$PITSTOP_METRICS_TOKEN]"),
+        typer.Option(help="File with the token for Prometheus, which allows /metrics and nothing else [$PITSTOP_METRICS_TOKEN]"),
     ] = None,
     host_name: Annotated[
         list[str] | None,
@@ -105,7 +103,7 @@ def serve(
     pass_env: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME", help="Variable that jobs get, too, or a pattern such as AWS_*; repeatable (docs/security.md)"
+            metavar="NAME", help="Environment variable to pass to jobs, or a pattern such as AWS_*; repeatable (docs/security.md)"
         ),
     ] = None,
     secrets: Annotated[
@@ -131,13 +129,11 @@ def serve(
         bool, typer.Option("--runners-on-members", help="Let members run the drivers of jobs, too, not this machine alone")
     ] = False,
     query_seconds: Annotated[
-        float, typer.Option(min=0.1, help="Seconds that a SELECT may take; one on a stream may take any time")
+        float, typer.Option(min=0.1, help="Seconds that a SELECT may take; a SELECT on a stream has no limit")
     ] = 600.0,
-    query_rows: Annotated[
-        int, typer.Option(min=1, help="Rows that a SELECT gives at most; one on a stream gives any number")
-    ] = 1_000_000,
+    query_rows: Annotated[int, typer.Option(min=1, help="Most rows of a SELECT; a SELECT on a stream has no limit")] = 1_000_000,
     scale_up_delay: Annotated[
-        float, typer.Option(min=0, metavar="SECONDS", help="How long no member has joined or left before jobs are rescaled")
+        float, typer.Option(min=0, metavar="SECONDS", help="Time without a member that joins or leaves, before jobs are rescaled")
     ] = 10.0,
     install: Annotated[
         bool, typer.Option("--install/--no-install", help="Install the packages that jobs need (docs/dependencies.md)")
@@ -146,22 +142,22 @@ def serve(
         list[str] | None,
         typer.Option(
             metavar="URL",
-            help="Where packages come from, and nowhere else: an index's URL, or a folder of wheels; repeatable",
+            help="The only place of packages: an index's URL, or a folder of wheels; repeatable",
         ),
     ] = None,
     source_distributions: Annotated[
-        bool, typer.Option("--source-distributions", help="Packages may also be built here, which runs their code")
+        bool, typer.Option("--source-distributions", help="Allow building packages here, which runs their code")
     ] = False,
     log_size: Annotated[int, typer.Option(min=1, metavar="MIB", help="Rotate each log before it is larger, in MiB")] = 64,
     log_files: Annotated[int, typer.Option(min=1, help="How many older parts of each log to keep beside it")] = 5,
     print_job_logs: Annotated[
-        bool, typer.Option("--print-job-logs", help="Print what jobs log, too, for who collects the output of containers")
+        bool, typer.Option("--print-job-logs", help="Also print the logs of jobs, for collectors of container output")
     ] = False,
     keep: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=VALUE",
-            help=f"How much to keep of what grows: {', '.join(record.name for record in KEPT)}; repeatable (docs/keeping.md) "
+            help=f"How much growing data to keep: {', '.join(record.name for record in KEPT)}; repeatable (docs/keeping.md) "
             "[$PITSTOP_KEEP, with commas between]",
         ),
     ] = None,
@@ -208,9 +204,9 @@ def serve(
 
 def member(
     call: Call,
-    data: Annotated[Path | None, typer.Option(help="Folder that all of the cluster share [$PITSTOP_DATA, ~/.pitstop]")] = None,
-    name: Annotated[str | None, typer.Option(metavar="NAME", help="Its name [default: that of this machine]")] = None,
-    cores: Annotated[int | None, typer.Option(min=1, help="Cores for jobs [default: all there are]")] = None,
+    data: Annotated[Path | None, typer.Option(help="Folder that the whole cluster shares [$PITSTOP_DATA, ~/.pitstop]")] = None,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="Name of the member [default: this machine's name]")] = None,
+    cores: Annotated[int | None, typer.Option(min=1, help="Cores for jobs [default: all]")] = None,
     store: Annotated[
         str | None,
         typer.Option(metavar="URL", help="The cluster's store in PostgreSQL [$PITSTOP_STORE, else the file in the folder]"),
@@ -218,7 +214,7 @@ def member(
     host: Annotated[str, typer.Option(help="Address of this machine at which the others reach it; needs --store")] = "127.0.0.1",
     pass_env: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Variable that jobs get, too, or a pattern such as AWS_*; repeatable"),
+        typer.Option(metavar="NAME", help="Environment variable to pass to jobs, or a pattern such as AWS_*; repeatable"),
     ] = None,
     secrets: Annotated[
         Path | None,
@@ -230,7 +226,7 @@ def member(
     log_size: Annotated[int, typer.Option(min=1, metavar="MIB", help="Rotate each job's log before it is larger, in MiB")] = 64,
     log_files: Annotated[int, typer.Option(min=1, help="How many older parts of each log to keep beside it")] = 5,
     print_job_logs: Annotated[
-        bool, typer.Option("--print-job-logs", help="Print what jobs log, too, for who collects the output of containers")
+        bool, typer.Option("--print-job-logs", help="Also print the logs of jobs, for collectors of container output")
     ] = False,
 ) -> None:
     """Lend this machine's cores to the jobs of a cluster, until Ctrl-C or until the member is removed."""
@@ -267,7 +263,7 @@ def _retention(settings: Iterable[str]) -> Retention:
 def _without_password(url: str) -> str:
     if holds_password(url):
         raise UsageError(
-            "A password in --store is seen by all users of the machine: put it into ~/.pgpass, or give the URL in $PITSTOP_STORE."
+            "All users of the machine can see a password in --store: put it into ~/.pgpass, or give the URL in $PITSTOP_STORE."
         )
     return url
 

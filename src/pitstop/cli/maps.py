@@ -27,7 +27,7 @@ _BEGINS_JSON = ("{", "[", '"')
 app = typer.Typer(help="Read and write maps.", no_args_is_help=True)
 Name = Annotated[str, typer.Argument(metavar="MAP", help="Name of the map")]
 Key = Annotated[str, typer.Argument(metavar="KEY", help="Any text")]
-AtMost = Annotated[int | None, typer.Option(min=1, help="At most so many; default: all")]
+AtMost = Annotated[int | None, typer.Option(min=1, help="Most entries to show; default: all")]
 
 
 def list_maps(call: Call) -> None:
@@ -48,7 +48,8 @@ def put(
     key: Key,
     value: Annotated[str, typer.Argument(metavar="VALUE", help="JSON; anything else is taken as a string")],
     expect_version: Annotated[
-        int | None, typer.Option(min=0, help="Only if this is its version still (map entries -o json); 0: if there is none")
+        int | None,
+        typer.Option(min=0, help="Only if the entry still has this version (map entries -o json); 0: only if there is no entry"),
     ] = None,
 ) -> None:
     """Put one entry."""
@@ -57,7 +58,8 @@ def put(
     except ValueError as error:
         if value.lstrip().startswith(_BEGINS_JSON):
             raise UsageError(
-                f"The value begins like JSON and is none ({error}): mend it, or put a text into double quotes, as in '\"{{a\"'."
+                f"The value begins like JSON and is not JSON ({error}): correct it, or put a text into "
+                "double quotes, as in '\"{a\"'."
             ) from None
         parsed = value
     call.service().map_put(name, {key: json_text(parsed)}, expect_version)
@@ -79,7 +81,7 @@ def delete(
     call: Call,
     name: Name,
     key: Key,
-    expect_version: Annotated[int | None, typer.Option(min=1, help="Only if this is its version still")] = None,
+    expect_version: Annotated[int | None, typer.Option(min=1, help="Only if the entry still has this version")] = None,
 ) -> None:
     """Delete one entry."""
     if not call.service().map_delete(name, key, expect_version):
@@ -90,8 +92,8 @@ def delete(
 def entries(
     call: Call,
     name: Name,
-    prefix: Annotated[str, typer.Option(help="Only keys that begin so")] = "",
-    where: Annotated[str | None, typer.Option(help=f"Only those with such a value: {FORM}")] = None,
+    prefix: Annotated[str, typer.Option(help="Only keys with this beginning")] = "",
+    where: Annotated[str | None, typer.Option(help=f"Only matching entries: {FORM}")] = None,
     limit: AtMost = None,
 ) -> None:
     """Print entries, by key: the key, a tab, the value as JSON; with -o json its version, too."""
@@ -151,7 +153,7 @@ def configure(
     call: Call,
     name: Name,
     journal_capacity: Annotated[int | None, typer.Option(min=0, help="Events the journal keeps; 0: no journal")] = None,
-    ttl_seconds: Annotated[float | None, typer.Option(min=0, help="Entries expire so long after a write; 0: never")] = None,
+    ttl_seconds: Annotated[float | None, typer.Option(min=0, help="Time after a write when an entry expires; 0: never")] = None,
 ) -> None:
     """Make a map or change its settings; what is left out stays as it is."""
     call.service().map_configure(name, journal_capacity, ttl_seconds)

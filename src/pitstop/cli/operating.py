@@ -24,22 +24,24 @@ def operator(
     ] = None,
     member_cores: Annotated[int, typer.Option(min=1, help="Cores that each member lends to jobs")] = 1,
     member_memory: Annotated[str, typer.Option(help="Memory of each member")] = "2Gi",
-    control_plane_cores: Annotated[str, typer.Option(help="Cores that each control plane asks for")] = "1",
+    control_plane_cores: Annotated[str, typer.Option(help="Cores that each control plane requests")] = "1",
     control_plane_memory: Annotated[str, typer.Option(help="Memory of each control plane, and of the drivers in it")] = "4Gi",
     storage: Annotated[str, typer.Option(help="Size of the volume of each cluster")] = "10Gi",
-    storage_class: Annotated[str | None, typer.Option(help="Its storage class [default: the usual one]")] = None,
+    storage_class: Annotated[str | None, typer.Option(help="Storage class of the volume [default: Kubernetes' default]")] = None,
     spares: Annotated[int, typer.Option(min=0, help="Warm runner processes that each control plane keeps ready")] = 1,
-    namespace: Annotated[str | None, typer.Option(help="The only namespace to look at [default: all]")] = None,
+    namespace: Annotated[str | None, typer.Option(help="The only namespace to watch [default: all]")] = None,
     lease_namespace: Annotated[
         str, typer.Option(help="Namespace of the Lease by which one of several operators leads")
     ] = "default",
     lease_name: Annotated[str, typer.Option(help="Name of that Lease")] = "pitstop-operator",
-    holder: Annotated[str | None, typer.Option(help="Name of this operator in the Lease [default: that of its machine]")] = None,
+    holder: Annotated[str | None, typer.Option(help="Name of this operator in the Lease [default: its machine's name]")] = None,
     files_from: Annotated[
-        Path | None, typer.Option(help="The folder that file:// of a bucketURI may lead into [default: none]")
+        Path | None, typer.Option(help="Folder to which file:// in a bucketURI may refer [default: none]")
     ] = None,
     health_host: Annotated[str, typer.Option(help="Address of /healthz, /readyz and /metrics")] = "127.0.0.1",
-    health_port: Annotated[int | None, typer.Option(min=1, max=65_535, help="Port of these [default: none]")] = None,
+    health_port: Annotated[
+        int | None, typer.Option(min=1, max=65_535, help="Port of /healthz, /readyz and /metrics [default: none]")
+    ] = None,
 ) -> None:
     """Let the resources of hazelcast.com on Kubernetes be what they say, until Ctrl-C: clusters, maps, jobs and snapshots."""
     from pitstop.machine.service_log import service_log

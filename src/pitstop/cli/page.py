@@ -14,7 +14,7 @@ from pitstop.cli.register import register
 
 def ui(
     call: Call,
-    show_link: Annotated[bool, typer.Option("--link", help="Print the link, and open no browser")] = False,
+    show_link: Annotated[bool, typer.Option("--link", help="Print the link instead of opening a browser")] = False,
 ) -> None:
     """Open the web page, signed in as whoever the token stands for. The link works once, within five minutes."""
     link = call.server().sign_in_link()

@@ -24,8 +24,8 @@ def add_to(app: typer.Typer) -> None:
 
 def pgwire(
     call: Call,
-    host: Annotated[str, typer.Option(help="Address to listen at, of this machine alone")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port; 0: any that is free")] = USUAL_PORT,
+    host: Annotated[str, typer.Option(help="Loopback address to listen on")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port; 0: any free port")] = USUAL_PORT,
 ) -> None:
     """Let psql, psycopg and JDBC carry out statements of SQL, until Ctrl-C. Any user; the password is the server's token.
 

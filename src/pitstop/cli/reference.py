@@ -1,12 +1,13 @@
 """Writes the parts of the documentation that are made from the code: ``python -m pitstop.cli.reference docs``.
 
-``docs/options.md`` is the table of job options, ``docs/keeping.md`` that of what is kept. In ``docs/cli.md`` everything after
+``docs/options.md`` describes the job options, ``docs/keeping.md`` that of what is kept. In ``docs/cli.md`` everything after
 the mark is the reference of commands.
 """
 
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -22,54 +23,64 @@ MARK = "<!-- Below this line: written by `python -m pitstop.cli.reference docs`.
 
 _OPTIONS_HEAD = """# Job options
 
-Written by `python -m pitstop.cli.reference docs`. An option stands in the job's code (`@ps.job(partitions=4)`), on the command
-line (`-O partitions=4`), in a request (`"options": {"partitions": 4}`) or in Python (`config={"partitions": 4}`); what is given
-at submission goes over the code. An update, of a running or of a suspended job, goes over what the version before was given;
-`pitstop configure` changes options of a suspended job without a new version. Where `none` may be written, `-1` means the same (in
-SQL `'timeoutMillis'='-1'`): it takes back what was given before; of `restart` it is a strategy. `null`, and `None` in Python,
-leave an option as it is.
+`python -m pitstop.cli.reference docs` writes this page. You give an option in one of four places:
 
-| option | write | default | what it does | `update` may change it | `configure` may change it |
-|---|---|---|---|---|---|
+- in the job's code: `@ps.job(partitions=4)`
+- on the command line: `-O partitions=4`
+- in a request: `"options": {"partitions": 4}`
+- in Python: `config={"partitions": 4}`
+
+Options at submission override those in the code. Options of an update override those of the version before; the job may run or
+be suspended. `pitstop configure` changes options of a suspended job without a new version.
+
+Where you may write `none`, `-1` means the same (in SQL `'timeoutMillis'='-1'`): it resets an option that was set before. Only
+for `restart`, `none` is a strategy. `null`, and `None` in Python, leave an option as it is.
 """
 
 
 _KEEPING_HEAD = """# What is kept, and how long
 
-Written by `python -m pitstop.cli.reference docs`. What grows with time, rows or epochs is pruned, as settings of the server say
-(the end of this page tells what is not):
-`pitstop serve --keep events=5000 --keep result-time=30d`, or `PITSTOP_KEEP=events=5000,result-time=30d`; what the command
-line says goes over the variable.
-A duration is a number and a unit (`36h`, `7 days`). What is out of these bounds is refused at the start.
+`python -m pitstop.cli.reference docs` writes this page. A server prunes data that grows with time, rows or epochs. Settings of
+the server say how much stays:
+
+```
+pitstop serve --keep events=5000 --keep result-time=30d
+PITSTOP_KEEP=events=5000,result-time=30d pitstop serve
+```
+
+The command line overrides the variable. A duration is a number and a unit (`36h`, `7 days`). The server refuses a value out of
+these bounds at its start. The end of this page lists data that is not pruned.
 
 | name | default | from | to | what is kept |
 |---|---|---|---|---|
 """
 _KEEPING_TAIL = """
-`pitstop cluster settings` shows what is in force, as do `GET /api/v1/settings` and, in Python, `client.service.settings()`.
+`pitstop cluster settings` shows the settings in force, and so do `GET /api/v1/settings` and, in Python,
+`client.service.settings()`.
 
-- They count from the next start of the server. What is too much then goes within the hour; of the audit trail, as new entries
-  come.
-- Results, states of ended jobs, and what jobs have to which nothing happens, are looked at once an hour.
-- A result that is one too many goes before its time, and the state of its job with it.
-- Runs prune the history of their jobs once a minute, while the server is away, too. They read the settings in `keep.json` of the
-  data folder, so that runs that go on follow a server that was started again within a minute or two.
-- Of several servers with a common store the one that leads prunes. Give all of them the same settings: each shows its own.
-- Code stays as long as a version that is kept names it: fewer versions are less room on the disk.
-- How much of a log is kept is said by `--log-size` and `--log-files` ([logging.md](logging.md)), of a map's journal by the map.
+- New settings count from the next start of the server. Surplus data then goes within the hour, and surplus entries of the audit
+  trail as new entries come.
+- Results, states of ended jobs, and data of idle jobs are checked once an hour.
+- If there are too many results, the oldest go before their time, together with the states of their jobs.
+- Runs prune the history of their jobs once a minute, also while the server is away. They read the settings in `keep.json` of
+  the data folder. So existing runs follow a server that was started again within a minute or two.
+- Of several servers with a common store, the leading one prunes. Give all of them the same settings: each shows its own.
+- Code stays as long as a version that is kept names it. So fewer versions take less room on the disk.
+- `--log-size` and `--log-files` say how much of a log is kept ([logging.md](logging.md)). Each map says how much of its journal
+  is kept.
 
-## What is not pruned
+## Data that is not pruned
 
-- Snapshots, until `pitstop delete-snapshot`: also `<job>-before-<version>`, which each update makes unless it is given another
-  name. They are how a job is taken back with its state, and no setting may take that away. Those of jobs that have ended stay,
-  too. (Snapshots that rescaling makes for itself go with it.)
-- Of each checkpoint that a job has gone on with in its life (a start from a snapshot, or an update, may begin a new one): one row
-  of the store for each of its sinks into a map, until the map is removed; and in the folder of each files sink
-  `_pitstop/<checkpoint>/<sink>` with the manifests of its last two epochs. By them an epoch is written once. Nobody knows whether
-  another server, or a copy of the data folder, still has that checkpoint. They do not grow with rows or epochs; once no job
-  writes into the folder any more, its `_pitstop` may be removed.
-- What sinks write, dead letters among it: that is yours.
-- Journals of maps have so many events, whatever their size: large values make large journals.
+- **Snapshots** stay until `pitstop delete-snapshot`. This includes `<job>-before-<version>`, which each update makes unless you
+  give it another name. You need these to take a job back with its state, so no setting removes them, even after the job has
+  ended. Only the snapshots that rescaling makes for itself go with it.
+- **Records of checkpoints** stay. A start from a snapshot, or an update, may begin a new checkpoint of a job. For each one
+  there is a row of the store for each sink into a map, until the map is removed. The folder of each files sink has
+  `_pitstop/<checkpoint>/<sink>` with the manifests of the last two epochs. With these, each epoch is written once. Another
+  server, or a copy of the data folder, may still have that checkpoint. The records do not grow with rows or epochs. Once no job
+  writes into the folder any more, you may remove its `_pitstop`.
+- **The output of sinks**, including dead letters, is yours.
+- **Journals of maps** have a fixed number of events, whatever their size: large values make large journals.
 """
 
 
@@ -86,13 +97,18 @@ def keeping_page() -> str:
 
 def options_page(options: Iterable[Option]) -> str:
     """docs/options.md."""
-    return _OPTIONS_HEAD + "".join(map(_option_row, options))
+    return _OPTIONS_HEAD + "".join(map(_option_section, options))
 
 
-def _option_row(option: Option) -> str:
-    default = "" if option.default is None else f"`{as_written(option.default)}`"
-    update, configure = "yes" if option.on_update else "no", "yes" if option.fixed is None else f"no: {option.fixed}"
-    return f"| `{option.name}` | {option.form} | {default} | {option.meaning} | {update} | {configure} |\n"
+def _option_section(option: Option) -> str:
+    """Return the section of one option: its meaning, its values, and the requests that may change it."""
+    default = "" if option.default is None else f"- Default: `{as_written(option.default)}`\n"
+    return (
+        f"\n## `{option.name}`\n\n{textwrap.fill(option.meaning, 130, break_long_words=False, break_on_hyphens=False)}\n\n"
+        f"- Values: {option.form}\n{default}"
+        f"- `update` may change it: {'yes' if option.on_update else 'no'}\n"
+        f"- `configure` may change it: {'yes' if option.fixed is None else f'no, {option.fixed}'}\n"
+    )
 
 
 def commands_part(cli: typer.Typer) -> str:

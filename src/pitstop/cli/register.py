@@ -20,11 +20,12 @@ Url = Annotated[str | None, typer.Option("--url", "-t", help="Address of the ser
 TokenFile = Annotated[
     Path | None,
     typer.Option(
-        "--token-file", help="File with the token of the server, else $PITSTOP_TOKEN (the token); your own server's here is found"
+        "--token-file",
+        help="File with the token of the server, else $PITSTOP_TOKEN (the token), else that of your own server on this machine",
     ),
 ]
 Verbosity = Annotated[bool, typer.Option("--verbosity", "-v", help="Show the full stack trace of errors")]
-OutputFormat = Annotated[Output | None, typer.Option("--output", "-o", help="How results are written [default: table]")]
+OutputFormat = Annotated[Output | None, typer.Option("--output", "-o", help="Output format [default: table]")]
 
 Command = Callable[..., None]
 ALLOW_DROP = "--allow-drop"

@@ -50,7 +50,7 @@ def add_to(app: typer.Typer) -> None:
 def list_jobs(
     call: Call,
     all: Annotated[bool, typer.Option("--all", "-a", help="Ended jobs, too")] = False,
-    watch: Annotated[bool, typer.Option("--watch", "-w", help="Go on with each job that changes, until Ctrl-C")] = False,
+    watch: Annotated[bool, typer.Option("--watch", "-w", help="Follow changes of jobs until Ctrl-C")] = False,
 ) -> None:
     """List jobs."""
     if watch:
@@ -177,7 +177,7 @@ def history(
 def events(
     call: Call,
     job: JobArgument,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with new events until the job ends")] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Follow new events until the job ends")] = False,
 ) -> None:
     """Show what happened to a job, oldest first: its states with their reasons, updates, snapshots; with -v stack traces, too."""
     from pitstop.client.listener import kept_events
@@ -199,14 +199,14 @@ def events(
 def logs(
     call: Call,
     job: JobArgument,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with new lines until the job ends")] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Follow new lines until the job ends")] = False,
     grep: Annotated[str | None, typer.Option(metavar="REGEX", help="Only lines that match this regular expression")] = None,
 ) -> None:
     """Show a job's log: JSON lines, oldest first."""
     try:
         pattern = re.compile(grep) if grep is not None else None
     except re.error as error:
-        raise UsageError(f"--grep {grep!r} is no regular expression: {error}.") from None
+        raise UsageError(f"--grep {grep!r} is not a regular expression: {error}.") from None
     service = call.service()
     job_id = service.job(job).id
     for line in _follow(call, job_id) if follow else _written(service, job_id):
@@ -216,7 +216,7 @@ def logs(
 
 def audit(
     call: Call,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="How many of the newest entries")] = 50,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="Number of the newest entries to show")] = 50,
 ) -> None:
     """Show who changed what, the newest first: each request to the server that was no mere look."""
     audit_entries = call.service().audit(limit=limit)
@@ -234,7 +234,7 @@ def log_level(
         str | None,
         typer.Argument(
             metavar="LEVEL",
-            help=f"{', '.join(word.lower() for word in LogLevel)}; usual: as if it had never been set",
+            help=f"{', '.join(word.lower() for word in LogLevel)}; usual: the default",
             autocompletion=lambda: [*(word.lower() for word in LogLevel), USUAL_LEVEL],
         ),
     ] = None,
@@ -286,7 +286,7 @@ def _patience(call: Call) -> Away:
 
 
 def _say_away(call: Call, error: PitstopError) -> None:
-    call.warn(f"{error.message}\nGoing on as soon as it answers.")
+    call.warn(f"{error.message}\nContinuing as soon as it answers.")
 
 
 def _written(service: Service, job_id: str) -> Iterator[str]:

@@ -26,7 +26,7 @@ def add_to(app: typer.Typer) -> None:
 def save_snapshot(
     call: Call,
     job: JobArgument,
-    snapshot: Annotated[str, typer.Argument(metavar="SNAPSHOT", help="Its name; one of that name is replaced")],
+    snapshot: Annotated[str, typer.Argument(metavar="SNAPSHOT", help="Name of the snapshot; it replaces one of that name")],
     cancel: Annotated[bool, typer.Option("--cancel", "-C", help="Cancel the job exactly where the snapshot ends")] = False,
 ) -> None:
     """Export a named snapshot of a job."""

@@ -57,11 +57,13 @@ def add_to(app: typer.Typer) -> None:
 
 def sql(
     call: Call,
-    execute: Annotated[str | None, typer.Option("--execute", "-e", metavar="STATEMENTS", help="Carry these out, and end")] = None,
-    file: Annotated[
-        Path | None, typer.Option("--file", "-f", metavar="FILE", help="Carry out the statements of a file, and end")
+    execute: Annotated[
+        str | None, typer.Option("--execute", "-e", metavar="STATEMENTS", help="Run these statements, and exit")
     ] = None,
-    output: Annotated[Shown | None, typer.Option("--output", "-o", help="How results are written [default: table]")] = None,
+    file: Annotated[
+        Path | None, typer.Option("--file", "-f", metavar="FILE", help="Run the statements of a file, and exit")
+    ] = None,
+    output: Annotated[Shown | None, typer.Option("--output", "-o", help="Output format [default: table]")] = None,
 ) -> None:
     """Statements of SQL: from -e, from a file, from a pipe, or typed in a shell that this opens.
 
@@ -117,7 +119,7 @@ def _decoded(data: bytes, what: str) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError:
-        raise UsageError(f"{what} is no text in UTF-8.") from None
+        raise UsageError(f"{what} is not UTF-8 text.") from None
 
 
 def _as_table(_: Call, result: Result) -> None:

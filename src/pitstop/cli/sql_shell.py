@@ -89,7 +89,7 @@ class Shell:
             except PitstopError as error:
                 fail(error, self._call.verbose)
             except KeyboardInterrupt:
-                print("Nobody waits for it any more; what was asked for may still be done.")
+                print("Not waiting any more; the statement may still run to its end.")
 
     def _goes_on(self) -> bool:
         text = self._session.default_buffer.text.strip()

@@ -17,7 +17,7 @@ from pitstop.kit.clock import days_ahead
 from pitstop.kit.counts import counted
 from pitstop.service.snapshot_facts import offsets_of, stages_of, whole_of
 
-app = typer.Typer(help="Look into snapshots, and take state out and put it back.", no_args_is_help=True)
+app = typer.Typer(help="Inspect snapshots, and export and import their state.", no_args_is_help=True)
 Name = Annotated[str, typer.Argument(metavar="SNAPSHOT", help="Its name")]
 StageName = Annotated[str, typer.Argument(metavar="STAGE", help="A stage with state")]
 
@@ -62,7 +62,7 @@ def query(
         print_table(names, cells)
     if rows_read.more:
         rows = counted(limit, "row")
-        call.warn(f"The state has more than {rows}: give a higher --limit, or take them out with snapshot export.")
+        call.warn(f"The state has more than {rows}: give a higher --limit, or use snapshot export.")
 
 
 def export(

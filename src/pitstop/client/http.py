@@ -94,7 +94,7 @@ class HttpService:
             self._names_folders = names_folders and not proxied
             self._http = httpx2.Client(base_url=base, headers=headers, timeout=timeout, auth=auth, trust_env=proxied)
         except (httpx2.InvalidURL, ValueError) as error:
-            raise UnreachableError(f"'{url}' is no address of a server: {error}. Give one as http://host:port.") from None
+            raise UnreachableError(f"'{url}' is not the address of a server: {error}. Give one as http://host:port.") from None
 
     def close(self) -> None:
         """Close the connections."""
@@ -353,11 +353,11 @@ class HttpService:
 
     def _request(self, method: str, path: str, **options: Any) -> httpx2.Response:
         if self._http.is_closed:
-            raise UsageError("This client was closed: connect once more.")
+            raise UsageError("This client is closed: connect again.")
         try:
             return self._http.request(method, path, **options)
         except UnicodeEncodeError as error:
-            raise UsageError(f"{error.object!r} is no text: it holds one half of a surrogate pair.") from None
+            raise UsageError(f"{error.object!r} is not valid text: it holds one half of a surrogate pair.") from None
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise UnreachableError(self._why_not(error)) from error
 
@@ -401,7 +401,9 @@ class HttpService:
             )
         if isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.UnsupportedProtocol | httpx2.InvalidURL):
             return f"No Pitstop server answers at {self.url}: start one with 'pitstop serve' or give its address with --url."
-        return f"The server at {self.url} broke off: {str(error) or type(error).__name__}. See its log, and try again."
+        return (
+            f"The server at {self.url} closed the connection: {str(error) or type(error).__name__}. See its log, and try again."
+        )
 
     def _json_of(self, response: httpx2.Response) -> Any:
         try:
@@ -416,7 +418,7 @@ class HttpService:
         return data
 
     def _not_pitstop(self, content: str) -> UnreachableError:
-        return UnreachableError(f"What answers at {self.url} is no Pitstop server ({content}): check --url.")
+        return UnreachableError(f"The server at {self.url} is not a Pitstop server ({content}): check --url.")
 
 
 @functools.cache

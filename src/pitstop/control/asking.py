@@ -149,10 +149,10 @@ def export(job: Job, operation: Operation, now: float) -> Decision:
 
 
 def _is_a_batch(job: Job, operation: Operation) -> Decision:
-    what = f"all sources of job '{job.display_name}' end, so that it is run once and keeps no state"
+    what = f"all sources of job '{job.display_name}' end, so it runs once and keeps no state"
     way = "Wait for its end, or cancel it"
     if job.state is not JobState.RUNNING:
-        way = "Resume it to run it anew, or submit what is to run in its place as another job"
+        way = "Resume it to run it again, or submit its replacement as another job"
     return refuse(job, operation, f"Cannot {operation.verb.name}: {what}. {way}.")
 
 
@@ -185,7 +185,7 @@ def prepare_update(job: Job, operation: Operation, now: float) -> Decision:
         return _is_a_batch(job, operation)
     if job.preparation is not None:
         return refuse(
-            job, operation, f"Job '{job.display_name}' is being updated or rescaled already: ask again when that is done."
+            job, operation, f"Job '{job.display_name}' is being updated or rescaled already: try again when that is done."
         )
     prepare = PrepareUpdate(operation.id, moves_state(operation.request))
     return Decision(dataclasses.replace(job, preparation=operation.id), (prepare,))

@@ -50,7 +50,7 @@ def check_present(
         if sources and _sinks(plan) and not back.write_again:
             raise _refusal(
                 f"Version {back.version} of job '{job.display_name}' would read {_named(sources)} from the beginning, and write "
-                f"all that comes of it into {_named(_sinks(plan))} once more: say --write-again if that is meant.",
+                f"all resulting rows into {_named(_sinks(plan))} once more: give --write-again to allow that.",
                 report,
                 own,
             )
@@ -58,18 +58,18 @@ def check_present(
     if not missing:
         return
     message = (
-        f"Version {back.version} of job '{job.display_name}' would start without its state: the present one has nothing of "
+        f"Version {back.version} of job '{job.display_name}' would start without its state: the present state lacks "
         f"{', '.join(missing)}"
     )
     message += f", and {_named(sources)} would be read from the beginning" if sources else ""
     message += ". The job goes on as it was"
-    empty = "--state empty starts without it all the same" + (", with --write-again" if sources and _sinks(plan) else "")
+    empty = "--state empty starts without it anyway" + (", with --write-again" if sources and _sinks(plan) else "")
     if own is None:
-        raise _refusal(f"{message}. There is no snapshot of that version any more; {empty}.", report, own)
+        raise _refusal(f"{message}. The snapshot of that version no longer exists; {empty}.", report, own)
     again = f", and writes its rows into {_named(sinks)} once more (--write-again)" if sinks else ""
     raise _refusal(
-        f"{message}. Its own state is in snapshot '{own.name}' of {_moment(own.created)}: --state snapshot goes back to that, "
-        f"reads again what came since{again}; {empty}. What only has another name goes on with --renamed NEW=OLD.",
+        f"{message}. Its own state is in snapshot '{own.name}' of {_moment(own.created)}: --state snapshot goes back "
+        f"to that, reads newer input again{again}; {empty}. For a stage that only has another name, give --renamed NEW=OLD.",
         report,
         own,
     )
@@ -79,8 +79,8 @@ def check_snapshot(job: Job, back: GoingBack, report: Report, sinks: tuple[str, 
     """Raise IncompatibleError if rows would be written once more although nobody has asked for it."""
     if sinks and not back.write_again:
         raise _refusal(
-            f"Version {back.version} of job '{job.display_name}' would read again what came since snapshot '{own.name}' "
-            f"({_moment(own.created)}), and write its rows into {_named(sinks)} once more: say --write-again if that is meant, "
+            f"Version {back.version} of job '{job.display_name}' would read again all input since snapshot '{own.name}' "
+            f"({_moment(own.created)}), and write its rows into {_named(sinks)} once more: give --write-again to allow that, "
             "or go on from the present state. The job goes on as it was.",
             report,
             own,

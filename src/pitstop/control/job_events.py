@@ -132,7 +132,7 @@ def _by_itself(before: Job, event: Event, after: Job) -> str:
     if before.termination is not None and before.termination.because is not None:
         return before.termination.because
     if isinstance(event, Observation) and isinstance(event.fact, Stopped):
-        return "The server ended, and took its runs with it"
+        return "The server ended and stopped its runs"
     if after.update_failure not in (None, before.update_failure):
         return str(after.update_failure)
     return after.interruption or "The run ended"

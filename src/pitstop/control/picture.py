@@ -10,17 +10,17 @@ from pitstop.model.retention import USUAL
 
 _HEAD = """# The life of a job
 
-Drawn from the table in `src/pitstop/control/life.py` by `make pictures`; a test compares. An arrow names what happens:
-what is asked for (`suspend`), what is seen of the run (`Died`), or that a time has come (`Due`). In brackets stands what the
-run is being ended for, or a suspended job's state saved for, at that moment.
+`make pictures` draws this page from the table in `src/pitstop/control/life.py`, and a test compares them. An arrow names the
+cause of a change: a request (`suspend`), a fact about the run (`Died`), or a deadline (`Due`). In brackets is the reason for
+which the run is being ended, or a suspended job's state saved, at that moment.
 """
 
 _EVENTS = f"""## Events
 
-Each change of a job's state is recorded in the transaction that makes it, with its time and its reason: what a user asked for, or
-why it happened by itself, with the stack trace if a run failed. So is each update, with its report and gap or with why it failed,
-and each snapshot. The newest {USUAL.events:,} events of a job are kept, as long as the job is; another
-number is a [setting](keeping.md) of the server.
+Each change of a job's state is recorded in the transaction that makes it, with its time and its reason. The reason is a
+user's request, or the cause of a change by itself, with the stack trace if a run failed. Each update is recorded, with its
+report and gap or with the cause of its failure, and so is each snapshot. The newest {USUAL.events:,} events of a job are kept
+as long as the job. A [setting](keeping.md) of the server changes that number.
 
 ```
 $ pitstop events speeds
@@ -40,8 +40,9 @@ $ pitstop events speeds
 | REST | `GET /api/v1/jobs/JOB/events?after=SEQUENCE&wait_seconds=60` answers as soon as there is an event after that one |
 | REST, of everything | `GET /api/v1/events`: server-sent events of jobs, progress, snapshots, maps, operations and the cluster |
 
-A listener gets every change once and in order, also those made while the server was away: events have numbers without gaps, and
-who listens asks for what comes after the last one. `add_status_listener(function, after=n)` goes on where an earlier process was.
+A listener gets every change once and in order, also changes made while the server was away. Events have numbers without gaps,
+and a listener requests the events after its last one. `add_status_listener(function, after=n)` goes on where an earlier
+process was.
 """
 
 

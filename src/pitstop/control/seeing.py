@@ -48,7 +48,7 @@ new version is not, if its job can go back to the one before.
 """
 MOVE_AGAIN_SECONDS = (60.0, 300.0, 900.0, 3600.0)
 """The time that a job runs before it tries again to move its state to disk, in seconds, after the first, second … failure."""
-HELD = "Its run held still for a move of its state to disk, which has failed: the next run does not."
+HELD = "The run paused to move its state to disk, and the move has failed: the next run does not pause."
 """The reason for which a job is started again if its state could not be moved."""
 AWAY_SECONDS = 8.0
 """The pause, in seconds, before the next run after one that missed the store or room on the disk. There is no last try."""

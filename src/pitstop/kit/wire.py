@@ -95,7 +95,7 @@ def check_text(what: str, text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise UsageError(f"{what} is no text: it holds one half of a surrogate pair.") from None
+        raise UsageError(f"{what} is not valid text: it holds one half of a surrogate pair.") from None
     if "\0" in text:
         raise UsageError(f"{what} holds a NUL, which no text may have here.")
     return text

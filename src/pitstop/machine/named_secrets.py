@@ -160,7 +160,7 @@ def _in_file(folder: Path, name: str) -> str | None:
     try:
         text = content.decode()
     except UnicodeDecodeError:
-        raise UsageError(f"secret '{name}' is no text: {path} is not UTF-8.") from None
+        raise UsageError(f"secret '{name}' is not text: {path} is not UTF-8.") from None
     if len(content) > _MOST_BYTES:
         raise UsageError(f"secret '{name}' is larger than 1 MiB: {path}.")
     return text.removesuffix("\n").removesuffix("\r")

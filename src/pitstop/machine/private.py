@@ -38,10 +38,10 @@ def private_folder(path: Path) -> Path:
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"The folder {path} cannot be made ({error.strerror}): give one of your own.") from error
+        raise UsageError(f"The folder {path} cannot be created ({error.strerror}): choose another folder.") from error
     status = path.stat()
     if status.st_uid != os.geteuid():
-        raise UsageError(f"The folder {path} belongs to another user: give one of your own.")
+        raise UsageError(f"The folder {path} belongs to another user: choose another folder.")
     if status.st_mode & UMASK:
         path.chmod(stat.S_IMODE(status.st_mode) & ~UMASK)
     return path
@@ -53,10 +53,10 @@ def read_private(path: Path, what: str) -> str:
         with path.open() as file:
             status = os.fstat(file.fileno())
             if status.st_uid not in (os.geteuid(), 0) or status.st_mode & UMASK:
-                raise UsageError(f"The {what} {path} may be read by other users: make it yours alone (chmod 600 {path}).")
+                raise UsageError(f"The {what} {path} may be read by other users: make it private (chmod 600 {path}).")
             return file.read()
     except UnicodeDecodeError:
-        raise UsageError(f"The {what} {path} cannot be read: it is no text.") from None
+        raise UsageError(f"The {what} {path} cannot be read: it is not text.") from None
 
 
 def write_private(path: Path, text: str) -> None:

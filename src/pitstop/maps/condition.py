@@ -13,8 +13,8 @@ from pitstop.errors import UsageError
 from pitstop.kit.wire import from_json_text
 
 FORM = (
-    "a field, one of = != < <= > >= contains, and a value, as in speed > 80, fault.codes contains P0301; without a field it is "
-    "the value of the entry itself, as in > 80"
+    "a field, a sign (= != < <= > >= contains) and a value, as in speed > 80, fault.codes contains P0301; "
+    "without a field it is the value itself, as in > 80"
 )
 """The form of a condition, in words for people."""
 

@@ -39,10 +39,10 @@ class EpochId:
         later = marked > number and lineage == self.lineage
         if None not in (digest, self.digest) and (later or (marked == number and digest != self.digest)):
             raise OtherEpochError(
-                f"Sink '{self.sink}' has epoch {marked} in map '{map_name}' already, and it is none of this job's saved state: "
-                "the data folder was put back from an older copy than the store, or another server runs a copy of it. Put back "
-                "the store of the same time, or let 'pitstop update JOB' go on from the saved state, which writes again what was "
-                "written since that copy (docs/backup.md)."
+                f"Sink '{self.sink}' has epoch {marked} in map '{map_name}' already, and it does not belong to this job's saved "
+                "state: the data folder was put back from an older copy than the store, or another server runs a copy of it. Put "
+                "back the store of the same time, or let 'pitstop update JOB' go on from the saved state, which writes again "
+                "what was written since that copy (docs/backup.md)."
             )
         return True
 

@@ -67,7 +67,7 @@ class SparkCluster:
             settings: dict[str, Any] = json.loads(read_private(path, "file of the Spark cluster"))
             return cls(**(settings | {"cores": tuple(settings["cores"]), "members": tuple(settings.get("members", ()))}))
         except (FileNotFoundError, ValueError, TypeError, KeyError) as error:
-            raise EngineError(f"The file {path} tells of no Spark cluster: {error}") from None
+            raise EngineError(f"The file {path} describes no Spark cluster: {error}") from None
 
     def to_json(self) -> str:
         return json.dumps(dataclasses.asdict(self))
@@ -123,7 +123,7 @@ def address_for_others(host: str, sharing: bool) -> str:
     if not sharing and not loopback_addresses(host):
         raise UsageError(f"The store in the data folder is for one machine, so that '{host}' cannot be used: give --store, too.")
     if not is_own_address(host):
-        raise UsageError(f"'{host}' is no address of this machine: give one under which the other members reach it.")
+        raise UsageError(f"'{host}' is not an address of this machine: give one at which the other members reach it.")
     return host
 
 

@@ -159,7 +159,7 @@ def renamed_stages(value: Any) -> dict[str, str]:
     for pair in filter(None, str(value).split(",")):
         new, equals, old = (part.strip() for part in pair.partition("="))
         if not (new and equals and old):
-            raise UsageError(f"A renamed stage is told as new=old, not '{pair}'.")
+            raise UsageError(f"Write a renamed stage as new=old, not '{pair}'.")
         renamed[new] = old
     return renamed
 
@@ -196,7 +196,7 @@ def listed_requirements(name: str, value: Any) -> tuple[str, ...]:
         try:
             value = json.loads(value)
         except ValueError:
-            raise UsageError(f"The job option '{name}' is {value!r}, which is no JSON.") from None
+            raise UsageError(f"The job option '{name}' is {value!r}, which is not JSON.") from None
     lines = value.splitlines() if isinstance(value, str) else value
     if not isinstance(lines, list | tuple) or not all(isinstance(line, str) for line in lines):
         raise UsageError(f"The job option '{name}' is a list of requirements, such as [\"six>=1.16\"].")
@@ -209,9 +209,10 @@ OPTIONS: tuple[Option, ...] = (
         "processing_guarantee",
         one_of(ProcessingGuarantee),
         form="none, at_least_once or exactly_once",
-        meaning="What a restart promises: nothing (it starts empty), no event lost, or none lost and none doubled. With "
-        "at_least_once state and files are as with exactly_once; an epoch that was cut off after a map sink had written it is "
-        "written into that map again, so that merge and update see its rows twice, and the journal tells of them twice.",
+        meaning="The promise of a restart: nothing (the job starts empty), no event lost, or none lost and none doubled. With "
+        "at_least_once, state and files are as with exactly_once. But an epoch that is cut off after a map sink has "
+        "written it reaches the map again. There, merge and update see its rows twice, and the journal reports them "
+        "twice.",
         default="exactly_once",
         choices=tuple(ProcessingGuarantee),
         fixed="its checkpoint and its sinks depend on it: submit the job anew, or update it",
@@ -221,8 +222,8 @@ OPTIONS: tuple[Option, ...] = (
         "snapshot_interval_ms",
         duration_ms,
         form="a duration, such as 10 seconds or 250 ms; a number is in seconds",
-        meaning="How far apart two recovery points (epochs) may be: sources bring no more into an epoch, but so much that four "
-        "fifths of its time go to rows. 0: as they can.",
+        meaning="The longest time between two recovery points (epochs). Sources limit their input for it, but at least four "
+        "fifths of an epoch's time go to rows. 0: no limit.",
         default="10 seconds",
         aliases={"snapshot_interval_ms": whole(least=0, most=LONGEST_MS)},
     ),
@@ -231,7 +232,7 @@ OPTIONS: tuple[Option, ...] = (
         "suspend_on_failure",
         yes_or_no,
         form="true or false",
-        meaning="After an error the job is SUSPENDED with its cause and keeps its state, instead of FAILED.",
+        meaning="After an error the job is SUSPENDED with its cause and keeps its state. Otherwise it is FAILED.",
         default=False,
         choices=("true", "false"),
     ),
@@ -240,7 +241,7 @@ OPTIONS: tuple[Option, ...] = (
         "initial_snapshot",
         text,
         form="the name of a snapshot",
-        meaning="The named snapshot that the job starts from. An update starts from the one that it takes itself.",
+        meaning="The snapshot that the job starts from, by its name. An update starts from the snapshot that it takes itself.",
         on_update=False,
         fixed="a job starts from a snapshot once: submit it anew",
     ),
@@ -249,8 +250,8 @@ OPTIONS: tuple[Option, ...] = (
         "timeout_ms",
         or_none(more_than_nothing(duration_ms)),
         form="a duration, such as 2 hours, or none",
-        meaning="A job that has run so long since its last start is ended: it is FAILED and keeps its state. Without it a job "
-        "may run for ever.",
+        meaning="A job that runs longer than this since its last start is ended: it is FAILED and keeps its state. Without it "
+        "a job may run forever.",
         default="none",
         aliases={"timeout_ms": or_none(more_than_nothing(whole(least=0, most=LONGEST_MS)))},
     ),
@@ -259,8 +260,8 @@ OPTIONS: tuple[Option, ...] = (
         "metrics_enabled",
         yes_or_no,
         form="true or false",
-        meaning="Rows, state and late rows are counted by stage, and /metrics tells of the job. Without it only its state, epoch "
-        "and totals are known.",
+        meaning="Rows, state and late rows are counted for each stage, and /metrics has the job. Without it you see only its "
+        "state, epoch and totals.",
         default=True,
         choices=("true", "false"),
     ),
@@ -269,7 +270,7 @@ OPTIONS: tuple[Option, ...] = (
         "store_metrics_after_completion",
         yes_or_no,
         form="true or false",
-        meaning="The figures of its stages stay with the result of a job that has ended. Needs metrics_enabled.",
+        meaning="The result of an ended job keeps the figures of its stages. Needs metrics_enabled.",
         default=False,
         choices=("true", "false"),
     ),
@@ -279,18 +280,18 @@ OPTIONS: tuple[Option, ...] = (
         or_none(whole(least=1, most=MOST_RECORDS)),
         form="a whole number from 1, or none",
         default="none",
-        meaning="A job fails, and keeps its state, once one of its stages holds more rows of state than this, in all partitions "
-        "together: distinct, joins, rolling aggregates, map_stateful and code of your own. Windows and sessions are not counted. "
-        "A job whose sources all end keeps no state, and is refused with it.",
+        meaning="A job fails, and keeps its state, once one of its stages holds more rows of state than this, in all "
+        "partitions together. It counts distinct, joins, rolling aggregates, map_stateful and code of your own, but "
+        "not windows and sessions. A job whose sources all end keeps no state, and is refused with this option.",
     ),
     Option(
         "max_ahead",
         "max_ahead_ms",
         or_unlimited(duration_ms),
         form="a duration, such as 1 hour, or unlimited",
-        meaning="A row of a stream whose event time is further ahead of the clock is left out: one such time would make all rows "
-        "that follow late. It is counted and told in the log, and goes to the dead_letters of its with_timestamps. A max_ahead "
-        "that the code gives there goes before this one.",
+        meaning="A row of a stream whose event time is further ahead of the clock than this is left out: one such time would "
+        "make all later rows late. The row is counted and logged, and goes to the dead_letters of its "
+        "with_timestamps. A max_ahead of with_timestamps in the code overrides this option.",
         default="1 day",
     ),
     Option(
@@ -299,7 +300,7 @@ OPTIONS: tuple[Option, ...] = (
         yes_or_no,
         form="true or false",
         meaning="The job has a first recovery point before it reads an event, and is RUNNING only after it. A job that starts "
-        "from a snapshot always has. Without meaning for guarantee none.",
+        "from a snapshot always has one. No effect with guarantee none.",
         default=False,
         choices=("true", "false"),
         fixed="a job starts once: submit it anew",
@@ -309,9 +310,9 @@ OPTIONS: tuple[Option, ...] = (
         "auto_scaling",
         yes_or_no,
         form="true or false",
-        meaning="The job follows the members of a cluster: when some have joined or left it is planned anew for all that there "
-        "are, with its state in as many partitions as they have cores. Without it the job stays on the members that it was "
-        "started on; when one of them leaves it is SUSPENDED, or FAILED if its guarantee is none.",
+        meaning="The job follows the members of a cluster. When some have joined or left, it is planned anew for all present "
+        "members, with its state in as many partitions as they have cores. Without it the job stays on the members "
+        "that it started on. When one of them leaves, the job is SUSPENDED, or FAILED if its guarantee is none.",
         default=True,
         choices=("true", "false"),
     ),
@@ -320,8 +321,9 @@ OPTIONS: tuple[Option, ...] = (
         "split_brain_protection",
         yes_or_no,
         form="true or false",
-        meaning="The job runs only while more than half of its members are there: of those at its submission, or of the most "
-        "that it was started on or that have been there since. Without them it waits in NOT_RUNNING.",
+        meaning="The job runs only while more than half of its members are present. That is half of the members at its "
+        "submission, or of the most that it has started on or that have been present since. Otherwise it waits in "
+        "NOT_RUNNING.",
         default=False,
         choices=("true", "false"),
     ),
@@ -330,8 +332,8 @@ OPTIONS: tuple[Option, ...] = (
         "partitions",
         whole(least=1, most=MOST_PARTITIONS),
         form="a whole number from 1",
-        meaning="Shuffle partitions of the query; without it the number of cores, which on a cluster of members auto_scaling "
-        "follows.",
+        meaning="Shuffle partitions of the query. The default is the number of cores; on a cluster of members, auto_scaling "
+        "follows it.",
         fixed=_BY_UPDATE,
     ),
     Option(
@@ -339,10 +341,11 @@ OPTIONS: tuple[Option, ...] = (
         "state_store",
         one_of(StateStore),
         form="auto, memory or rocksdb",
-        meaning="Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that "
-        "fits; auto begins in the heap, on one machine, if every source limits what an epoch reads and no window has early "
-        "results, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it "
-        "is; one that starts from a snapshot moves it, but auto leaves on disk what is there.",
+        meaning="The place of state while the job runs: the runner's disk (rocksdb) or its heap (memory). The heap is faster, "
+        "for state that fits. With auto, state begins in the heap and moves to the disk once state no longer fits. It "
+        "begins in the heap only on one machine, if every source limits the input of an epoch and no window has early "
+        "results. A job that goes on from its own state leaves it where it is. A job that starts from a snapshot "
+        "moves it, but auto leaves state that is on disk there.",
         default="auto",
         choices=tuple(StateStore),
         fixed=_BY_UPDATE,
@@ -352,8 +355,8 @@ OPTIONS: tuple[Option, ...] = (
         "compile_timeout_ms",
         more_than_nothing(duration_ms),
         form="a duration, such as 3 minutes",
-        meaning="A version whose code takes longer to load and compile is refused, or fails. Give it at submission: what the "
-        "code itself says is known only once it is loaded.",
+        meaning="A version whose code takes longer than this to load and compile is refused, or fails. Give it at submission: "
+        "an option in the code is known only after the code is loaded.",
         default="3 minutes",
     ),
     Option(
@@ -361,8 +364,8 @@ OPTIONS: tuple[Option, ...] = (
         "first_epoch_timeout_ms",
         more_than_nothing(duration_ms),
         form="a duration, such as 15 minutes",
-        meaning="A run that has not restored its state and processed an epoch so long after compiling fails; in an update the "
-        "version before goes on.",
+        meaning="A run fails if it takes longer than this after compiling to restore its state and process an epoch. In an "
+        "update, the previous version then goes on.",
         default="15 minutes",
     ),
     Option(
@@ -370,7 +373,7 @@ OPTIONS: tuple[Option, ...] = (
         "epoch_timeout_ms",
         more_than_nothing(duration_ms),
         form="a duration, such as 15 minutes",
-        meaning="A run with a later epoch that takes longer is ended and started again from the epoch before.",
+        meaning="A run with a later epoch that takes longer than this is ended, and started again from the previous epoch.",
         default="15 minutes",
     ),
     Option(
@@ -379,11 +382,11 @@ OPTIONS: tuple[Option, ...] = (
         restart_text,
         form="none, fixed-delay, exponential-delay or failure-rate, with parameters as in 'fixed-delay attempts=10 delay=5s', or "
         "a JSON object with a type",
-        meaning="How a job is tried again after an error that may pass (docs/restarting.md); others end it at once. "
+        meaning="How a job is tried again after an error that may pass (docs/restarting.md). Other errors end it at once. "
         "exponential-delay (initial-backoff=1s max-backoff=1min backoff-multiplier=1.5 jitter-factor=0.1 "
-        "reset-backoff-threshold=0s attempts-before-reset-backoff=infinite), fixed-delay (attempts=1 delay=1s), failure-rate "
-        "(max-failures-per-interval=1 failure-rate-interval=1min delay=1s): what stands in brackets holds where you do not say "
-        "otherwise. none: no run that ends by itself is started again.",
+        "reset-backoff-threshold=0s attempts-before-reset-backoff=infinite), fixed-delay (attempts=1 delay=1s), "
+        "failure-rate (max-failures-per-interval=1 failure-rate-interval=1min delay=1s). The values in brackets are "
+        "the defaults. none: no run that ends by itself is started again.",
         default=RestartStrategy.DEFAULT,
     ),
     Option(
@@ -391,9 +394,9 @@ OPTIONS: tuple[Option, ...] = (
         "allow_shared",
         yes_or_no,
         form="true or false",
-        meaning="The job may write into folders and maps that another active job writes into, or above or below such a folder, "
-        "and may read as a stream what it writes itself. Without it such a job fails once it is compiled, and such an update is "
-        "refused.",
+        meaning="The job may write into folders and maps that another active job writes into, or into a folder above or below "
+        "such a folder. It may also read as a stream what it writes itself. Without this option such a job fails once "
+        "it is compiled, and such an update is refused.",
         default=False,
         choices=("true", "false"),
     ),
@@ -402,8 +405,8 @@ OPTIONS: tuple[Option, ...] = (
         "requirements",
         listed_requirements,
         form="a JSON list, or one a line, such as six>=1.16",
-        meaning="Packages that the job needs beside those that its artifact names (docs/dependencies.md). Give it at submission: "
-        "the code is loaded with them.",
+        meaning="Packages that the job needs in addition to those that its artifact names (docs/dependencies.md). Give it at "
+        "submission: the code is loaded with them.",
         fixed="packages are installed for a version: update the job to the same artifact with this option",
     ),
     Option(
@@ -411,7 +414,8 @@ OPTIONS: tuple[Option, ...] = (
         "spark",
         spark_settings,
         form="a JSON object; on the command line also spark.some.setting=value",
-        meaning="Further Spark SQL settings of this job's session, for experts; not those that saved state depends on.",
+        meaning="Further Spark SQL settings of this job's session, for experts. Settings that saved state depends on are "
+        "refused.",
         fixed=_BY_UPDATE,
     ),
     Option(
@@ -427,8 +431,8 @@ OPTIONS: tuple[Option, ...] = (
         "allow_drop",
         lambda _, value: stages_to_drop(value),
         form="true for all, or a JSON list of names, or names with commas between them",
-        meaning="Stages and sources whose saved state, or place, may be dropped by this one start from a snapshot, or update. "
-        "Without it a version that would drop any is refused. It is asked for anew each time.",
+        meaning="Stages and sources whose saved state, or position, this start from a snapshot, or this update, may drop. "
+        "Without it a version that would drop any is refused. It counts for one start or update only.",
         fixed="a version drops state when it takes it over: update the job with this option",
     ),
 )

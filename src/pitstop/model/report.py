@@ -102,7 +102,7 @@ class Report:
     def leave_to_drop(self) -> str:
         """The option that lets them be dropped after all, in words, and the one that may be meant instead."""
         renamable = any(line.verdict is Verdict.NEW and line.rule != OWN_STATE for line in self.lines)
-        renamed = "; what only has another name goes on with --renamed NEW=OLD" if renamable else ""
+        renamed = "; for a stage that only has another name, give --renamed NEW=OLD" if renamable else ""
         names = ",".join(self.needs_allow_drop)
         return f"if that is meant, say --allow-drop={names} (option allow_drop, in SQL allowDrop){renamed}"
 

@@ -122,7 +122,7 @@ def _parts(written: Any) -> tuple[str, dict[str, Any]]:
         try:
             written = json.loads(written)
         except ValueError:
-            raise UsageError(f"The option {OPTION} is {written!r}, which is no JSON.") from None
+            raise UsageError(f"The option {OPTION} is {written!r}, which is not JSON.") from None
     if isinstance(written, Mapping):
         parameters = {str(name): value for name, value in written.items()}
         return str(parameters.pop("type", "")), parameters
@@ -138,7 +138,9 @@ def _kind(word: str) -> StrategyKind:
     if plain not in set(StrategyKind):
         *first, last = StrategyKind
         example = "fixed-delay attempts=10 delay=5s"
-        raise UsageError(f"The option {OPTION} is no strategy: '{word}'. Use {', '.join(first)} or {last}, such as '{example}'.")
+        raise UsageError(
+            f"The option {OPTION} is not a strategy: '{word}'. Use {', '.join(first)} or {last}, such as '{example}'."
+        )
     return StrategyKind(plain)
 
 

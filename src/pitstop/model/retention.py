@@ -51,20 +51,20 @@ class Kept:
 # Sweeps come once an hour, and a run prunes its history once a minute: what is shorter could not be kept to. The longest
 # histories are some forty thousand samples, which are answered at once.
 KEPT = (
-    Kept("results", "Results of jobs that have ended, the newest, each with its log, events, versions and history.", 1, 100_000),
-    Kept("result-time", "How long a result is kept, and with it the state of a job that has failed.", _HOUR, 36_500 * _DAY, True),
+    Kept("results", "The newest results of ended jobs, each with its log, events, versions and history.", 1, 100_000),
+    Kept("result-time", "How long a result is kept, together with the state of a failed job.", _HOUR, 36_500 * _DAY, True),
     Kept(
         "cancelled-time",
-        "How long the state of a job is kept that a user has cancelled without a snapshot; no longer than its result.",
+        "How long the state of a job that a user cancelled without a snapshot is kept; never longer than its result.",
         _HOUR,
         36_500 * _DAY,
         True,
     ),
-    Kept("events", "Events of each job, the newest.", 10, 1_000_000),
-    Kept("versions", "Versions of each job, the newest: what it can be taken back to.", 1, 1000),
-    Kept("audit", "Entries of the audit trail, the newest. A hundred more may be there before the oldest go.", 100, 10_000_000),
-    Kept("seconds-history", "How long it is kept how each job did in every second.", _MINUTE, 12 * _HOUR, True),
-    Kept("minutes-history", "How long it is kept how each job did in every minute.", _HOUR, 31 * _DAY, True),
+    Kept("events", "The newest events of each job.", 10, 1_000_000),
+    Kept("versions", "The newest versions of each job: you can go back to these.", 1, 1000),
+    Kept("audit", "The newest entries of the audit trail. There may be a hundred more before the oldest go.", 100, 10_000_000),
+    Kept("seconds-history", "How long the figures of each job for every second are kept.", _MINUTE, 12 * _HOUR, True),
+    Kept("minutes-history", "How long the figures of each job for every minute are kept.", _HOUR, 31 * _DAY, True),
 )
 """All of them."""
 _BY_NAME = {record.name: record for record in KEPT}

@@ -60,7 +60,7 @@ def code_of(spec: JetJobSpec, credentials: Mapping[str, str] | None, files_from:
     run here.
     """
     if "/" in spec.jar_name or spec.jar_name.startswith("."):
-        raise ArtifactError(f"spec.jarName: '{spec.jar_name}' is no name of a file: bucketURI says in which folder it is.")
+        raise ArtifactError(f"spec.jarName: '{spec.jar_name}' is not a file name: bucketURI names its folder.")
     try:
         file = tempfile.TemporaryFile()  # noqa: SIM115 - it outlives this function
     except OSError as error:
@@ -100,7 +100,7 @@ def name_for_server(name: str, file: IO[bytes]) -> str:
         with zipfile.ZipFile(file) as archive:
             has_python = any(each.endswith(".py") for each in archive.namelist())
     except zipfile.BadZipFile:
-        raise ArtifactError(f"{name} is no archive, so that no job can be in it.") from None
+        raise ArtifactError(f"{name} is not an archive, so it contains no job.") from None
     if not has_python:
         raise ArtifactError(f"{name} holds no Python: Pitstop runs Python packages, not Java classes.")
     return f"{name.removesuffix('.jar')}.zip"

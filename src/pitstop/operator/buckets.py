@@ -58,12 +58,12 @@ def signed_url(uri: str, name: str, rights: Rights) -> str:
     missing = [key for key in NEEDED[scheme] if not rights[key]]
     if missing:
         raise ArtifactError(
-            f"Secret '{rights.secret}' has no {' and no '.join(missing)}: {uri} is read with the rights of that Secret alone. "
-            "Add what is missing, or leave secretName out if everybody may read the bucket."
+            f"Secret '{rights.secret}' has no {' and no '.join(missing)}: {uri} is read only with the rights of "
+            "that Secret. Add the missing keys, or leave out secretName if everybody may read the bucket."
         )
     endpoint = rights[ENDPOINT]
     if endpoint and not re.fullmatch(r"https?://[^\s/?#][^\s?#]*", endpoint):
-        raise ArtifactError(f"Secret '{rights.secret}', {ENDPOINT}: '{endpoint}' is no URL such as https://s3.example.org.")
+        raise ArtifactError(f"Secret '{rights.secret}', {ENDPOINT}: '{endpoint}' is not a URL such as https://s3.example.org.")
     try:
         return str(obstore.sign(_signing(uri, scheme, rights), "GET", name, _SIGNED_FOR))
     except (BaseError, ValueError) as error:
@@ -92,7 +92,7 @@ def _signing(uri: str, scheme: str, rights: Rights) -> Any:
     try:
         base64.b64decode(rights[ACCOUNT_KEY], validate=True)
     except ValueError:
-        raise ArtifactError(f"Secret '{rights.secret}', {ACCOUNT_KEY}: it is no key of Azure, which is in base64.") from None
+        raise ArtifactError(f"Secret '{rights.secret}', {ACCOUNT_KEY}: it is not a key of Azure, which is in base64.") from None
     account: Any = {"access_key": rights[ACCOUNT_KEY], "expires_at": None}
     azure: Any = {"account_name": rights[ACCOUNT], **endpoint, "skip_signature": False}
     return AzureStore.from_url(uri, config=azure, client_options=client, credential_provider=lambda: account)

@@ -73,7 +73,7 @@ def _of_one(error: BaseException, host: str) -> str | None:
     if isinstance(error, httpx2.TimeoutException):
         return _SILENT.format(host)
     if isinstance(error, httpx2.UnsupportedProtocol | httpx2.InvalidURL):
-        return "it is no URL of http or https"
+        return "it is not an http or https URL"
     if isinstance(error, OSError) and error.errno in _NO_WAY:
         return f"there is no way to {host}"
     return None

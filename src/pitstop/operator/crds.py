@@ -48,7 +48,7 @@ NAME_IS_AN_ID = "is the id of a job, or may become it, and cannot be its name: g
 Document = dict[str, Any]
 OF_ALL_KINDS: Document = {
     "apiVersion": {"type": "string", "description": f"Group and version: {GROUP}/{VERSION}"},
-    "kind": {"type": "string", "description": "What kind of resource it is"},
+    "kind": {"type": "string", "description": "Kind of the resource"},
     # Kubernetes describes it itself, and allows only these two to be described here. Their length bounds the cost of rules.
     "metadata": {
         "type": "object",
@@ -186,7 +186,7 @@ HAZELCAST = Kind(
     ("hz",),
     (
         Column("Status", ".status.phase", description="How the cluster is"),
-        Column("Members", ".status.hazelcastClusterStatus.readyMembers", description="Members that there are, of those wanted"),
+        Column("Members", ".status.hazelcastClusterStatus.readyMembers", description="Present members, of those requested"),
         Column("Message", ".status.message", wide=True),
     ),
     {

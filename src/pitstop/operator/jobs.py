@@ -36,8 +36,8 @@ UPLOAD_DISABLED = "spec.jet.resourceUploadEnabled: Invalid value: false: jet eng
 SECRET_MISSING = "Bucket credentials Secret not found"
 BY_USER = "Requested by user"
 CODE_STAYS = (
-    "bucketConfig or remoteURL was changed: the job goes on with the code that it was submitted with. For other code, make "
-    "another JetJob, with initialSnapshotResourceName if it is to go on from the state of this one."
+    "bucketConfig or remoteURL was changed: the job goes on with the code that it was submitted with. For other code, create "
+    "another JetJob, with initialSnapshotResourceName to go on from the state of this one."
 )
 AWAY_SECONDS = 120.0
 """The time that a submitted job's server may be away before the status says so. A control plane's pod is replaced sooner."""

@@ -98,7 +98,7 @@ def _missing(spec: MapSpec) -> str | None:
     if eviction is not None and (eviction.eviction_policy is not EvictionPolicy.NONE or eviction.max_size):
         return "spec.eviction: maps are kept on disk, and evict nothing"
     if eviction is not None and eviction.max_size_policy != USUAL_SIZE_POLICY:
-        return "spec.eviction.maxSizePolicy: it says what maxSize counts, and maps have no greatest size"
+        return "spec.eviction.maxSizePolicy: it names the unit of maxSize, and maps have no maximum size"
     return None
 
 

@@ -145,7 +145,7 @@ class ClusterPersistence(Part):
     base_dir: Annotated[
         str, Field(min_length=1, max_length=4096, description="Where snapshots, maps and job records are kept over a restart")
     ] = USUAL_BASE_DIR
-    pvc: Annotated[Claim | None, Field(description="The volume; what is changed later has no effect on it")] = None
+    pvc: Annotated[Claim | None, Field(description="The volume; later changes have no effect on it")] = None
     cluster_data_recovery_policy: Annotated[Any, _ignored("string", ": the store is there whole, or not")] = None
 
 
@@ -208,8 +208,8 @@ class Exposure(Part):
 class ContainerResources(Part):
     """The resources of a container."""
 
-    requests: Annotated[dict[str, Quantity] | None, Field(description="What it asks its node for: cpu, memory")] = None
-    limits: Annotated[dict[str, Quantity] | None, Field(description="What it gets at most")] = None
+    requests: Annotated[dict[str, Quantity] | None, Field(description="Requests: cpu, memory")] = None
+    limits: Annotated[dict[str, Quantity] | None, Field(description="Limits: cpu, memory")] = None
 
 
 class PullSecret(Part):
@@ -221,7 +221,7 @@ class PullSecret(Part):
 class HazelcastSpec(Part):
     """A cluster as it is wanted."""
 
-    cluster_size: Annotated[Count, Field(le=MOST_MEMBERS, description="How many members it has")] = USUAL_MEMBERS
+    cluster_size: Annotated[Count, Field(le=MOST_MEMBERS, description="Number of members")] = USUAL_MEMBERS
     license_key_secret_name: Annotated[
         ResourceName | None, Field(description="A Secret that must exist; no licence is needed")
     ] = None
@@ -246,9 +246,7 @@ class HazelcastSpec(Part):
     image_pull_secrets: Annotated[
         list[PullSecret] | None, Field(max_length=16, description="Secrets that pull the image; else those of the chart")
     ] = None
-    resources: Annotated[ContainerResources | None, Field(description="What each member asks for; else what the chart says")] = (
-        None
-    )
+    resources: Annotated[ContainerResources | None, Field(description="Requests of each member; else those of the chart")] = None
     expose_externally: Annotated[Exposure | None, Field(description="How it is reached from outside")] = None
     cluster_name: Annotated[Any, _ignored("string", ": a cluster is named as its resource")] = None
 
@@ -282,7 +280,7 @@ class ClusterPhase(StrEnum):
 class ClusterMembers(Part):
     """The members that there are."""
 
-    ready_members: Annotated[str, Field(description="How many are there of how many that are wanted, such as 3/3")]
+    ready_members: Annotated[str, Field(description="Present and requested members, such as 3/3")]
 
 
 class HazelcastStatus(Status):
@@ -341,9 +339,9 @@ class MapSpec(Part):
         ResourceName, Field(description="The Hazelcast resource whose map it is. Cannot be changed later")
     ]
     event_journal: Annotated[EventJournal | None, Field(description="The last changes of the map")] = None
-    time_to_live_seconds: Annotated[Seconds, Field(description="Entries expire so long after they are written; 0: never")] = 0
-    max_idle_seconds: Annotated[Seconds, Field(description="Entries expire so long after they were used; 0: never")] = 0
-    eviction: Annotated[Eviction | None, Field(description="What happens when it is full")] = None
+    time_to_live_seconds: Annotated[Seconds, Field(description="Seconds after a write when an entry expires; 0: never")] = 0
+    max_idle_seconds: Annotated[Seconds, Field(description="Seconds after the last use when an entry expires; 0: never")] = 0
+    eviction: Annotated[Eviction | None, Field(description="Behaviour when the map is full")] = None
     persistence_enabled: Annotated[
         bool,
         Field(description="Changes nothing: every map survives all pods of its cluster, and goes with the Hazelcast resource"),
@@ -415,7 +413,9 @@ class JetJobSpec(Part):
     hazelcast_resource_name: Annotated[
         ResourceName, Field(description="The Hazelcast resource that it runs on. Cannot be changed later")
     ]
-    state: Annotated[JobStateWanted, Field(description="What it is to do; when it is created, Running")] = JobStateWanted.RUNNING
+    state: Annotated[JobStateWanted, Field(description="Requested state of the job; Running when it is created")] = (
+        JobStateWanted.RUNNING
+    )
     jar_name: Annotated[
         str,
         Field(min_length=1, max_length=255, description="Its code: .py, .sql, .zip, .whl, or .jar with Python in it. Stays"),
@@ -450,7 +450,7 @@ class JetJobSpec(Part):
     bucket_config: Annotated[BucketConfig | None, Field(description="Where its code is; cannot be added later")] = None
     remote_url: Annotated[
         str | None,
-        Field(alias="remoteURL", max_length=4096, pattern=r"^https?://", description="Where its code is to be loaded from"),
+        Field(alias="remoteURL", max_length=4096, pattern=r"^https?://", description="Place of its code"),
     ] = None
 
 
@@ -485,7 +485,8 @@ class JetJobStatus(Status):
         JobStateWanted | None, Field(description="spec.state of the generation that was brought about last")
     ] = None
     observed_source: Annotated[
-        str | None, Field(description="Where the spec of that generation has the code; only what was there at the submit is used")
+        str | None,
+        Field(description="Place of the code in the spec of that generation; only the code at the time of submission is used"),
     ] = None
 
 

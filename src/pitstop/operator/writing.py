@@ -96,7 +96,7 @@ class Writer:
         try:
             self._api.create(kinds.EVENT, record)
         except ApiFault as error:  # nothing depends on it
-            log.warning("an event could not be told", reason=str(error))
+            log.warning("an event could not be recorded", reason=str(error))
 
 
 def _same(body: Object) -> Object:

@@ -202,10 +202,10 @@ class FileEpochs:
 
     def _other_epoch(self, epoch: int) -> OtherEpochError:
         return OtherEpochError(
-            f"Sink '{self.sink}' has epoch {epoch} in {self.folder} already, and it is none of this job's saved state: the data "
-            "folder was put back from an older copy, or another server runs a copy of it. After putting back, stop the server, "
-            "take what is too much out of the outputs by 'pitstop withdraw --data DATA', start it and resume the job; where "
-            "another server writes there, give one of the two another folder (docs/backup.md)."
+            f"Sink '{self.sink}' has epoch {epoch} in {self.folder} already, and it does not belong to this job's saved state: "
+            "the data folder was put back from an older copy, or another server runs a copy of it. After putting back, stop the "
+            "server, remove the newer rows from the outputs with 'pitstop withdraw --data DATA', start it and resume the job; "
+            "where another server writes there, give one of the two another folder (docs/backup.md)."
         )
 
     def _manifest(self, epoch: int) -> Path:

@@ -60,7 +60,7 @@ async def listen(
 ) -> None:
     """Serve until cancelled. UsageError if other machines could connect, since the protocol is not encrypted here."""
     if not loopback_addresses(host):
-        raise UsageError(f"{host} is no address of this machine alone: what is said would be readable. Use an SSH tunnel.")
+        raise UsageError(f"{host} is not a loopback address, so others could read the traffic: use an SSH tunnel.")
     # They log each statement that is not PostgreSQL's, and each wrong password with a stack trace.
     for name in ("sqlglot", "pg_mimic"):
         logging.getLogger(name).setLevel(logging.CRITICAL)

@@ -198,7 +198,7 @@ class _Portal(Portal):
             result = self._begun.result
             if result.endless and max_rows <= 0:
                 result.close()
-                raise PgError("0A000", "These rows are of a stream, which has no end: look at them with pitstop sql")
+                raise PgError("0A000", "These rows are of a stream, which has no end: read them with pitstop sql")
             columns = described(result.columns)
             if self._rows is None:
                 self._rows = result.rows

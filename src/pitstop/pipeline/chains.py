@@ -49,7 +49,7 @@ def check_early_results(nodes: Iterable[Node]) -> None:
     for node in early:
         if node not in reaching_sink:
             raise PipelineError(
-                f"{_the(node)} gives early results that reach no sink, for what follows it gets windows that have ended: "
+                f"{_the(node)} gives early results that reach no sink, because the stages behind it get only ended windows: "
                 "write it to a sink, too, or leave early_results out."
             )
 
@@ -123,7 +123,7 @@ def _check_late(node: Node, spec: LateSpec) -> None:
     stateful = next((other for other in _before(node) if other.spec.stateful), None)
     if stateful is not None:
         raise PipelineError(
-            f"Stage '{spec.stage}' ({node.location}) cannot keep its late rows, for they come from {_other(stateful)}, whose "
+            f"Stage '{spec.stage}' ({node.location}) cannot keep its late rows, because they come from {_other(stateful)}, whose "
             "state would be kept once more for them: leave late out, and they are counted; or give late to a stage whose rows "
             "no stage with state has made."
         )

@@ -29,13 +29,13 @@ class JobDefinition(Generic[P]):
         self.config = JobConfig.from_options(options)
         if self.config.requirements:
             raise UsageError(
-                "What a job requires is needed before its code is loaded: write it into the head of the file (# /// script), "
-                "into requirements.txt of the archive, or give it at submission (-O requirements=...)."
+                "The requirements of a job are needed before its code is loaded: write them into the head of the file (# /// "
+                "script), into requirements.txt of the archive, or give them at submission (-O requirements=...)."
             )
         if self.config.allow_drop:
             raise UsageError(
-                "What may be dropped is said when a version is submitted or updated (--allow-drop), and not in its code: the "
-                "next version would drop it unasked."
+                "Allow drops when you submit or update a version (--allow-drop), not in its code: "
+                "the next version would drop state unasked."
             )
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__

@@ -123,7 +123,7 @@ class KeyedStage(Generic[S]):
             raise PipelineError(f"Stage '{name}' is bounded in time, so it needs event time: call with_timestamps before it.")
         if late is not None and within is None and timestamp not in self._keys:
             raise PipelineError(
-                f"Stage '{name}' remembers its rows for ever, and drops none as late: give it within, or leave late out."
+                f"Stage '{name}' remembers its rows forever, and drops none as late: give it within, or leave late out."
             )
         within_ms = None if within is None else milliseconds(within, "time bound")
         spec = DistinctSpec(self._keys, within_ms, timestamp)
@@ -240,6 +240,6 @@ def _check_aggregates(name: str, aggregates: Mapping[str, Any], keys: tuple[str,
         raise PipelineError(f"Stage '{name}' computes nothing: give it at least one aggregate.")
     for column, aggregate in aggregates.items():
         if not isinstance(aggregate, Aggregate):
-            raise PipelineError(f"Column '{column}' of stage '{name}' is no aggregate: use ps.count(), ps.sum(...), ...")
+            raise PipelineError(f"Column '{column}' of stage '{name}' is not an aggregate: use ps.count(), ps.sum(...), ...")
         if column in keys or column in WINDOW_COLUMNS:
             raise PipelineError(f"Stage '{name}' has two columns named '{column}': rename the aggregate.")

@@ -48,7 +48,9 @@ def sliding(size: Duration, slide: Duration) -> Window:
     """
     size_ms, slide_ms = _positive(size, "A window's size"), _positive(slide, "A window's slide")
     if size_ms % slide_ms:
-        raise UsageError(f"A sliding window's size must be a multiple of its slide: {text(size_ms)} is none of {text(slide_ms)}.")
+        raise UsageError(
+            f"A sliding window's size must be a multiple of its slide: {text(size_ms)} is not a multiple of {text(slide_ms)}."
+        )
     return Window(size_ms, slide_ms)
 
 

@@ -37,8 +37,8 @@ def compare_aggregates(name: str, old: StateLayout, new: StateLayout) -> StageVe
             was, now = f"{kind} of {', '.join(types)}", f"{to_kind} of {', '.join(to_types)}"
             return refused(name, f"aggregate '{result}' kept {was} and now keeps {now}", "C20", "give it another name")
         if (inputs := takes_other(result, old, new)) is not None:
-            detail = f"aggregate '{result}' took in {inputs[0]} and now takes in {inputs[1]}, and its state would be of both"
-            return refused(name, detail, "C20", "give it another name, or, if both mean the same, what it takes in its old name")
+            detail = f"aggregate '{result}' took in {inputs[0]} and now takes in {inputs[1]}, and its state would mix both"
+            return refused(name, detail, "C20", "give it another name, or, if both mean the same, give the input its old name")
         if (difference := _combines_otherwise(result, old, new)) is not None:
             return refused(name, f"aggregate '{result}' {difference}", "C20", "give the stage another name")
     if old.accumulators == new.accumulators and old.aggregates == new.aggregates:
@@ -75,7 +75,7 @@ def _combines_otherwise(result: str, old: StateLayout, new: StateLayout) -> str 
     for accumulator in (name for name, _ in new.accumulators if name.rsplit("__", 1)[0] == result):
         was, now = (layout.parameters.get(COMBINED, {}).get(accumulator) for layout in (old, new))
         if was is not None and now is not None and was != now:
-            return f"was combined by {was} and now is by {now}, and its state would be of both"
+            return f"was combined by {was} and now is by {now}, and its state would mix both"
         most, more = (layout.parameters.get(LIMITS, {}).get(accumulator) for layout in (old, new))
         if most is not None and more is not None and more > most:
             return f"kept {most} rows of each key and now keeps {more}: those that it has left out are not in its state"

@@ -167,7 +167,7 @@ def _sources(before: Plan, after: Plan, renamed: dict[str, str]) -> list[StageVe
 def _other_place(old: PlanStage, new: PlanStage) -> str:
     if old.place is None or new.place is None or old.place == new.place:
         return ""
-    return f", in {new.place} and no longer in {old.place}: what it has not read there it reads from the beginning"
+    return f", in {new.place} and no longer in {old.place}: unread data there is read from the beginning"
 
 
 def _dropped_source(old: PlanStage, before: Plan, after: Plan, renamed: dict[str, str]) -> StageVerdict:

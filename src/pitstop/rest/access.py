@@ -142,7 +142,7 @@ class Access:
         """Return the error that refuses this request; None if it is let in."""
         host = headers.get("host", "")
         if not self._is_ours(host):
-            return ForeignError(f"'{host}' is no name of this server: call it by its address, or start it with --host-name.")
+            return ForeignError(f"'{host}' is not a name of this server: use its address, or start it with --host-name.")
         if method in LOOKS and is_page(path):
             return None  # a link on another site may lead here: what it opens shows nothing by itself
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")
@@ -159,15 +159,15 @@ class Access:
             if self._cookie(headers) is not None and "authorization" not in headers:
                 return DeniedError("The session of this browser has ended, or the request came without its key: sign in again.")
             return DeniedError(
-                "The token is missing or wrong: it stands in the file 'token' of the server's data folder; "
+                "The token is missing or wrong: it is in the file 'token' of the server's data folder; "
                 "give it with --token-file or PITSTOP_TOKEN."
             )
         if method in LOOKS:
             return None
         if identity.signed_in and origin is None and site is None:
-            return ForeignError("Who asks by a browser's session has to say which page asks (Origin): a program uses a token.")
+            return ForeignError("A request with a browser's session must name its page (Origin): a program uses a token.")
         if identity.role is Role.VIEWER and path not in FOR_ALL:
-            return ForbiddenError("This token is a viewer's: it may look at everything and change nothing.")
+            return ForbiddenError("This token is a viewer's: it allows reading everything and changing nothing.")
         return None
 
     def identity(self, headers: Headers) -> Identity | None:

@@ -198,7 +198,9 @@ def router(service: ServerService, access: Access) -> APIRouter:
     async def follow_events(
         request: Request,
         kind: Annotated[list[FeedKind], Query(description="Only events of these kinds; repeatable")] = list(FeedKind),  # noqa: B006
-        seconds: Annotated[float | None, Query(gt=0, description="The stream ends after so many; else with the server")] = None,
+        seconds: Annotated[
+            float | None, Query(gt=0, description="The stream ends after this many; otherwise with the server")
+        ] = None,
         last_event_id: Annotated[str | None, Header(description="The id of the last event that was read")] = None,
     ) -> StreamingResponse:
         """Server-sent events: `job`, `progress`, `snapshot`, `map`, `operation` and `cluster`, with `key` and `value`; `value` is

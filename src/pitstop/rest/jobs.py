@@ -205,8 +205,8 @@ def _add_reads(routes: APIRouter, service: ServerService, waiters: Waiters) -> N
         request: Request,
         job: NameOrId,
         after: Annotated[int, Query(ge=0, le=2**63 - 1, description="The `next` of the page before")] = 0,
-        limit: Annotated[int, Query(ge=1, le=10_000, description="At most so many events")] = 1000,
-        wait_seconds: Annotated[float, Query(ge=0, le=LONGEST_WAIT, description="Wait so long while there are none")] = 0.0,
+        limit: Annotated[int, Query(ge=1, le=10_000, description="Most events of the answer")] = 1000,
+        wait_seconds: Annotated[float, Query(ge=0, le=LONGEST_WAIT, description="Seconds to wait for an event")] = 0.0,
     ) -> JobEvents:
         """Changes of its state with their reasons and stack traces, updates and snapshots, oldest first.
 
@@ -218,7 +218,7 @@ def _add_reads(routes: APIRouter, service: ServerService, waiters: Waiters) -> N
     async def get_logs(
         job: NameOrId,
         after: Annotated[int, Query(ge=0, le=2**63 - 1, description="The `next` of the page before")] = 0,
-        limit: Annotated[int, Query(ge=1, le=10_000, description="At most so many lines")] = 1000,
+        limit: Annotated[int, Query(ge=1, le=10_000, description="Most lines of the answer")] = 1000,
     ) -> LogPage:
         """Whole lines, oldest first. No lines: nothing new yet."""
         return await reading(service.logs, job, after, limit)

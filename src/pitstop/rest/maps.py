@@ -67,7 +67,7 @@ def _add_entries(routes: APIRouter, service: Service) -> None:
     @routes.get("/maps/{name}/entries", summary="Read a map's entries")
     async def get_map_entries(
         name: Name,
-        prefix: Annotated[str, Query(description="Only keys that begin so")] = "",
+        prefix: Annotated[str, Query(description="Only keys with this beginning")] = "",
         after: Annotated[str | None, Query(description="The last key of the page before")] = None,
         limit: Limit = 1000,
     ) -> list[Entry]:
@@ -77,8 +77,8 @@ def _add_entries(routes: APIRouter, service: Service) -> None:
     @routes.get("/maps/{name}/search", summary="Search a map's entries")
     async def search_map(
         name: Name,
-        where: Annotated[str, Query(max_length=2_000, description=f"Which entries are wanted: {FORM}")],
-        prefix: Annotated[str, Query(description="Only keys that begin so")] = "",
+        where: Annotated[str, Query(max_length=2_000, description=f"The condition of the entries: {FORM}")],
+        prefix: Annotated[str, Query(description="Only keys with this beginning")] = "",
         after: Annotated[str | None, Query(description="Where the search before has stopped")] = None,
         limit: Limit = 1000,
     ) -> FoundEntries:
@@ -103,7 +103,9 @@ def _add_entries(routes: APIRouter, service: Service) -> None:
     async def delete_map_entry(
         name: Name,
         key: Key,
-        version: Annotated[int | None, Query(ge=1, le=MOST_NUMBER, description="Only if this is its version still")] = None,
+        version: Annotated[
+            int | None, Query(ge=1, le=MOST_NUMBER, description="Only if the entry still has this version")
+        ] = None,
     ) -> DeletedModel:
         """Not an error if there is none. With a version it is: 409 if the entry has another one, or is gone."""
         return DeletedModel(deleted=await writing(service.map_delete, name, key, version))

@@ -68,7 +68,7 @@ class UpdateBody(ArtifactBody):
     snapshot: str | None = Field(None, description="Name of the snapshot to take; default: <job>-before-<version>")
     options: UpdateOptions = Field(default_factory=dict, description="Job options over those of the version before")
     watch_seconds: float = Field(
-        0.0, ge=0, le=LONGEST_WATCH, description="Go back to the old version if the new one fails within so many seconds"
+        0.0, ge=0, le=LONGEST_WATCH, description="Go back to the old version if the new one fails within this many seconds"
     )
 
 
@@ -121,7 +121,7 @@ class SignInBody(_Request):
 class ExportBody(_Request):
     """A snapshot to take."""
 
-    name: str = Field(description="Name of the snapshot; one of that name is replaced")
+    name: str = Field(description="Name of the snapshot; it replaces one of that name")
     cancel: bool = Field(False, description="End the job exactly where the snapshot ends")
 
 
@@ -144,7 +144,7 @@ class ReportModel(BaseModel):
     """The way in which a new version would take over saved state (model.report.Report)."""
 
     refused: bool = Field(description="True if any stage is refused: the new version would not start from there")
-    way: Way = Field(description="The checkpoint is resumed, or laid down anew")
+    way: Way = Field(description="The checkpoint is resumed, or created anew")
     lines: list[StageVerdict] = Field(description="A verdict for each stage that keeps something")
     partitions: tuple[int | None, int | None] = Field(description="Shuffle partitions before and after")
     needs_allow_drop: list[str] = Field(
@@ -191,7 +191,7 @@ class MapSettingsBody(_Request):
 
     journal_capacity: int | None = Field(None, ge=0, le=MOST_EVENTS, description="Events the journal keeps; 0: no journal")
     ttl_seconds: float | None = Field(
-        None, ge=0, le=LONGEST_SECONDS, description="Entries expire so long after their last write; 0: never"
+        None, ge=0, le=LONGEST_SECONDS, description="Time after the last write when an entry expires; 0: never"
     )
 
 
@@ -222,7 +222,7 @@ class SizeModel(BaseModel):
 class HealthModel(BaseModel):
     """An answer to a probe."""
 
-    status: Literal["ok", "ready"] = Field(description="Always this word; what is not well is an error")
+    status: Literal["ok", "ready"] = Field(description="Always this word; a problem is an error response")
 
 
 class Problem(BaseModel):

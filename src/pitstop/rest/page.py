@@ -75,13 +75,13 @@ async def _document(request: Request) -> Response:
 async def _asset(request: Request) -> Response:
     name = request.path_params["name"]
     if f"assets/{name}" not in _names():
-        raise NotFoundError("The page has no file of this name: load it anew.")
+        raise NotFoundError("The page has no file of this name: reload it.")
     try:
         content, compressed = _file(f"assets/{name}")
     except FileNotFoundError:  # another release was installed while this one runs: from now on its page is served
         _names.cache_clear()
         _file.cache_clear()
-        raise NotFoundError("The page has no file of this name any more: load it anew.") from None
+        raise NotFoundError("The page no longer has a file of this name: reload it.") from None
     headers = _ALWAYS | {"Cache-Control": _NEVER_CHANGES if "-" in name else "no-cache", "Vary": "Accept-Encoding"}
     if compressed is not None and "gzip" in request.headers.get("accept-encoding", ""):
         content, headers["Content-Encoding"] = compressed, "gzip"

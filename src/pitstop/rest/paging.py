@@ -74,4 +74,4 @@ def _read(cursor: str) -> Key:
 
 
 def _no_cursor() -> UsageError:
-    return UsageError("The cursor is none of this list: take it from the Link of the page before.")
+    return UsageError("The cursor does not belong to this list: take it from the Link of the previous page.")

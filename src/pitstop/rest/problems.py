@@ -16,7 +16,7 @@ from pitstop.rest.models import Problem
 
 MEDIA_TYPE = "application/problem+json"
 RESPONSES: dict[int | str, dict[str, Any]] = {
-    "4XX": {"model": Problem, "description": "What was asked for is wrong, unknown or not allowed now"},
+    "4XX": {"model": Problem, "description": "The request is wrong, unknown or not allowed now"},
     "5XX": {"model": Problem, "description": "The server could not do it"},
 }
 
@@ -53,9 +53,9 @@ def _framework(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     request_line = f"{request.method} {request.url.path}"
     if error.status_code == 404:
-        problem: PitstopError = NotFoundError(f"There is nothing at {request_line}: see /openapi.json for what there is.")
+        problem: PitstopError = NotFoundError(f"There is nothing at {request_line}: see /openapi.json for the routes.")
     elif error.status_code == 405:
-        problem = UsageError(f"{request_line} is not possible: see /openapi.json for what is.")
+        problem = UsageError(f"{request_line} is not possible: see /openapi.json for the methods.")
     else:
         problem = UsageError(f"{request_line} is wrong: {error.detail}")
     return _answer(problem, error.status_code, dict(error.headers or {}))

@@ -102,7 +102,7 @@ def browser_router(access: Access, links: Links, service: ServerService) -> APIR
         """The session of the browser stands for the token from then on."""
         role = access.role_of(body.token.strip().encode())
         if role is None:
-            raise DeniedError("This is not the server's token: it stands in the file 'token' of the server's data folder.")
+            raise DeniedError("This is not the server's token: it is in the file 'token' of the server's data folder.")
         session = access.new_session(role)
         begin(request, response, session)
         return SessionKey(session.key)

@@ -77,7 +77,7 @@ def router(service: ServerService, access: Access) -> APIRouter:
         # Not here: long ones would keep everybody waiting.
         statements = await threads.parsing(parse, check_text("The text of statements", body.statements))
         if not statements:
-            raise UsageError("There is no statement to carry out.")
+            raise UsageError("There is no statement to run.")
         if len(statements) > MOST_STATEMENTS:
             raise UsageError(
                 f"A text has at most {MOST_STATEMENTS:,} statements, and this one has {len(statements):,}: send parts."
@@ -134,7 +134,7 @@ def _refuse_changes(service: ServerService, statements: list[Statement], deeds: 
         # One entry: with one for each, somebody who may change nothing drives all others out of the trail.
         more = f" and {len(changes) - 1:,} more" if len(changes) > 1 else ""
         deeds.append(Deed(summary(changes[0]) + more, ForbiddenError.http_status))
-        raise ForbiddenError("This token is a viewer's: it may look at everything and change nothing.")
+        raise ForbiddenError("This token is a viewer's: it allows reading everything and changing nothing.")
 
 
 def _carry_out(origin: PathOrigin, service: ServerService, statement: Statement, deeds: list[Deed]) -> Result:

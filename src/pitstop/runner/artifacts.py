@@ -52,7 +52,7 @@ def load_entry(
     elif artifact.suffix in (".zip", ".whl"):
         module = _load_from_archive(artifact, module_name, importable or artifact)
     else:
-        raise ArtifactError(f"{artifact.name} is no .py, .zip, .whl or .sql file.")
+        raise ArtifactError(f"{artifact.name} is not a .py, .zip, .whl or .sql file.")
     named = entry if module_name not in ("", artifact.stem) and artifact.suffix == ".py" else function
     return _pick(module, artifact, function or None, named)
 
@@ -86,7 +86,7 @@ def _program(artifact: Path, entry: str | None) -> JobDefinition[...]:
     try:
         program = read_program(artifact.read_text())
     except UnicodeDecodeError:
-        raise ArtifactError(f"{artifact.name} is no text in UTF-8.") from None
+        raise ArtifactError(f"{artifact.name} is not UTF-8 text.") from None
     if entry not in (None, program.job.name):
         raise ArtifactError(f"{artifact.name} has no job '{entry}'. It has: {program.job.name}.")
     return program.definition()
@@ -117,7 +117,7 @@ def _load_file(artifact: Path) -> ModuleType:
 
 def _load_from_archive(artifact: Path, module_name: str, importable: Path) -> ModuleType:
     if not zipfile.is_zipfile(artifact):
-        raise ArtifactError(f"{artifact.name} is damaged: it is no zip archive.")
+        raise ArtifactError(f"{artifact.name} is damaged: it is not a zip archive.")
     _refuse_bomb(artifact)
     sys.path.insert(0, str(importable))
     if not module_name:
@@ -147,7 +147,7 @@ def _read_through(archive: zipfile.ZipFile, member: zipfile.ZipInfo, artifact: P
             while file.read(1 << 20):  # ends where the archive says that it does, and compares the checksum
                 pass
     except (zipfile.BadZipFile, zlib.error, EOFError):
-        raise ArtifactError(f"{artifact.name} is damaged: {member.filename} is not what the archive says.") from None
+        raise ArtifactError(f"{artifact.name} is damaged: {member.filename} does not match the archive's directory.") from None
 
 
 def _only_module(artifact: Path) -> str:

@@ -230,7 +230,7 @@ def _tell_runs(data: DataFolder, retention: Retention) -> None:
     try:
         write_private(data.retention, retention.to_json())
     except OSError as error:  # a full disk must not keep this server from leading
-        log.warning("runs are not told how much history to keep", path=str(data.retention), reason=str(error))
+        log.warning("the settings for runs' history could not be written", path=str(data.retention), reason=str(error))
 
 
 def _installer(settings: Settings) -> Installer:

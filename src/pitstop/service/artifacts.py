@@ -26,7 +26,7 @@ def store_artifact(data: DataFolder, name: str, content: bytes | None) -> Path:
     """Keep an artifact and return its path. ``name`` is a path or URL to read it from unless ``content`` is given."""
     file_name = name.rsplit("/", 1)[-1]
     if not file_name.endswith(SUFFIXES):
-        raise ArtifactError(f"{file_name} is no artifact: a job is a {', '.join(SUFFIXES)} file.")
+        raise ArtifactError(f"{file_name} is not an artifact: a job is a {', '.join(SUFFIXES)} file.")
     if not file_name.isprintable() or len(file_name.encode()) > LONGEST_NAME or file_name.startswith("."):
         rule = f"use letters, digits and signs, {LONGEST_NAME} bytes at most, with no dot in front"
         raise ArtifactError(f"{file_name[:40]!r} cannot name an artifact: {rule}.")

@@ -62,4 +62,4 @@ class Changes:
 
 def ended() -> UnreachableError:
     """Return the error for callers that wait while the server ends."""
-    return UnreachableError("The server is ending; what was asked for goes on when it is started again.")
+    return UnreachableError("The server is ending; the request goes on when it starts again.")

@@ -53,7 +53,7 @@ class NothingInstalled:
 
     def install(self, requirements: Sequence[Needed], target: Path, scratch: Path) -> None:
         names = ", ".join(one.text for one in requirements)
-        raise ArtifactError(f"This server installs none, and {names} is asked for: put what the job needs into its archive.")
+        raise ArtifactError(f"This server installs no packages, and the job requires {names}: put them into its archive.")
 
 
 class Dependencies:
@@ -108,9 +108,9 @@ class Dependencies:
                 if not folder.exists():
                     raise
         except PitstopError as error:
-            raise ArtifactError(f"What {artifact.name} needs could not be installed: {error.message}") from error
+            raise ArtifactError(f"The requirements of {artifact.name} could not be installed: {error.message}") from error
         except OSError as error:
-            raise ArtifactError(f"What {artifact.name} needs could not be installed: {error}.") from error
+            raise ArtifactError(f"The requirements of {artifact.name} could not be installed: {error}.") from error
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
 

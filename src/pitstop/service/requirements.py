@@ -80,7 +80,7 @@ def _listed(artifact: Path) -> list[tuple[str, str]]:
         with zipfile.ZipFile(artifact) as archive:
             return _of_wheel(archive, artifact) if artifact.suffix == ".whl" else _of_archive(archive, artifact)
     except _DAMAGED as error:
-        raise ArtifactError(f"{artifact.name} is damaged: what it needs cannot be read: {error}.") from None
+        raise ArtifactError(f"{artifact.name} is damaged: its requirements cannot be read: {error}.") from None
 
 
 def _of_script(artifact: Path) -> list[tuple[str, str]]:
@@ -95,7 +95,7 @@ def _of_script(artifact: Path) -> list[tuple[str, str]]:
     try:
         metadata = tomllib.loads("".join(line[2:] if line.startswith("# ") else line[1:] for line in lines))
     except tomllib.TOMLDecodeError as error:
-        raise ArtifactError(f"{where[0].upper()}{where[1:]} is no TOML: {error}.") from None
+        raise ArtifactError(f"{where[0].upper()}{where[1:]} is not TOML: {error}.") from None
     _refuse_other_python(metadata.get("requires-python"), artifact)
     _refuse_network_settings(metadata, where)
     dependencies = metadata.get("dependencies", [])
@@ -141,7 +141,7 @@ def _read(line: str, where: str) -> Needed:
         requirement = None
     if requirement is None or requirement.url is not None:
         why = "where packages come from is the server's to say" if _is_setting(bare) else "write a name, and versions if you like"
-        raise ArtifactError(f"'{bare[:200]}' in {where} is no requirement that can be installed: {why}, such as 'six>=1.16'.")
+        raise ArtifactError(f"'{bare[:200]}' in {where} is not an installable requirement: {why}, such as 'six>=1.16'.")
     requirement.name = canonicalize_name(requirement.name)
     return Needed(str(requirement), hashes)
 
@@ -165,7 +165,7 @@ def _is_present(one: Needed, present: Mapping[str, str], artifact: Path) -> bool
         return False
     if not requirement.specifier.contains(version, prereleases=True):
         demand = f"{artifact.name} asks for {requirement.name}{requirement.specifier}"
-        raise ArtifactError(f"{demand}, and this server works with {requirement.name} {version}: change what it asks for.")
+        raise ArtifactError(f"{demand}, and this server works with {requirement.name} {version}: change the requirement.")
     return not requirement.extras
 
 

@@ -25,7 +25,7 @@ class StateDesk:
     def query(self, snapshot: str, stage: str, sql: str, limit: int) -> StateRows:
         """Run Spark SQL on the stage's rows as table ``state``. UsageError if the SQL or the limit is wrong."""
         if not 1 <= limit <= MOST_ROWS:
-            raise UsageError(f"A query gives 1 to {MOST_ROWS:,} rows, not {limit:,}: take more out with snapshot export.")
+            raise UsageError(f"A query gives 1 to {MOST_ROWS:,} rows, not {limit:,}: use snapshot export for more.")
         return self._workers.query_state(QueryState(snapshot, stage, sql, limit))
 
     def export(self, snapshot: str, stage: str) -> bytes:

@@ -129,7 +129,7 @@ class Statements:
         things = self._things()
         name = _job(self._service, statement.job).name or statement.job
         if "initial_snapshot" in statement.options:
-            raise UsageError("initialSnapshotName is not supported for a job that is there: it goes on from its own state")
+            raise UsageError("initialSnapshotName is not supported for an existing job: it goes on from its own state")
         compile_job(name, statement.body, things)
         code = write_program(name, statement.body, things).encode()
         return SubmitRequest(f"{name}{SUFFIX}", code, options=dict(statement.options))

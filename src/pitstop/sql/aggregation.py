@@ -66,9 +66,7 @@ class Aggregation:
 
         def replaced(each: exp.Expr) -> exp.Expr:
             if isinstance(each, exp.Subquery):
-                raise UsageError(
-                    place_of(each, self.query).prefix + "A query stands in FROM, and not within an expression: join it"
-                )
+                raise UsageError(place_of(each, self.query).prefix + "A query belongs in FROM, not in an expression: join it")
             key = next((name for name, key_expression in self.keys.items() if _same(each, key_expression, self)), None)
             if key is not None:
                 return exp.column(key, quoted=True)

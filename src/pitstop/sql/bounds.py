@@ -20,7 +20,7 @@ _OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET)
 _CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET)
 _ENDS = {TokenType.GT: "type", TokenType.END: "case"}
 _TYPES = {word for word, kind in PitstopSql.Tokenizer.KEYWORDS.items() if kind in PitstopSql.Parser.TYPE_TOKENS}
-_TEXTS_TOO = "A text stands in single quotes, with no letter before them"
+_TEXTS_TOO = "Write a text in single quotes, with no letter before them"
 _REFUSED = {
     **dict.fromkeys(
         (

@@ -82,7 +82,7 @@ def connector_of(mapping: Mapping) -> Connector:
     for number, name in enumerate(names):
         if name in names[:number]:
             twice = f"'{mapping.columns[names.index(name)].name}' and '{mapping.columns[number].name}'"
-            raise UsageError(f"Columns {twice} differ in case alone, which Spark takes for the same")
+            raise UsageError(f"Columns {twice} differ only in case, and Spark treats them as the same")
     if kind is IMAP and not mapping.has(KEY):
         raise UsageError(f"A mapping of TYPE {kind.name} needs a column {KEY}")
     for name in mapping.names("orderBy"):

@@ -58,9 +58,7 @@ def join(
         stage = keyed_left.stage.hash_join(keyed_right.stage, on=tuple(keys), how=how)
     else:
         if right_rows.window is not None:
-            raise UsageError(
-                place_of(node.this, query).prefix + "Group the windows in a query of their own, and join what it gives"
-            )
+            raise UsageError(place_of(node.this, query).prefix + "Group the windows in a query of their own, and join its result")
         also = list(_ands(where.this)) if where is not None and how == "inner" else []
         rest, within, lopsided = _within(rest, also, left_rows, right_rows, query)
         if within is None:

@@ -56,7 +56,7 @@ def read_program(text: str) -> Program:
     if len(jobs) != 1:
         raise UsageError(f"A file of a job holds one CREATE JOB, and this one holds {len(jobs)}.")
     if "initial_snapshot" in jobs[0].options:
-        raise UsageError("The snapshot that a job starts from is told when it is submitted (-s), and not in its file.")
+        raise UsageError("Name the snapshot that a job starts from when you submit it (-s), not in its file.")
     return Program(things, jobs[0])
 
 

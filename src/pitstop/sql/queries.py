@@ -166,6 +166,6 @@ def _refuse(node: exp.Expr, query: Query) -> None:
         raise wrong(node, query, f"Options of {name.upper()} reach beyond mappings, and are not allowed")
     elsewhere = isinstance(node, exp.Table) and (node.args.get("db") is not None or node.args.get("catalog") is not None)
     if elsewhere and (node.args.get("catalog") is not None or node.text("db").lower() not in SCHEMAS):
-        raise wrong(node, query, "A query reads what mappings and views name, and nothing else")
+        raise wrong(node, query, "A query reads only mappings and views")
     if isinstance(node, (exp.QueryTransform, exp.Into, exp.Lock)):
         raise wrong(node, query, "This is not possible here")

@@ -149,7 +149,7 @@ def refuse_unless_of_a_row(node: exp.Expr, query: Query) -> None:
         if isinstance(each, exp.Window):
             message = "OVER has no bounded state on a stream: group by TUMBLE, HOP or SESSION"
         elif isinstance(each, (exp.Query, exp.Exists)):
-            message = "A query stands in FROM, and not within an expression: join it"
+            message = "A query belongs in FROM, not in an expression: join it"
         elif isinstance(each, (exp.IgnoreNulls, exp.RespectNulls)):
             message = "IGNORE NULLS and RESPECT NULLS are not possible in a job"
         elif is_aggregate(each):
@@ -159,6 +159,6 @@ def refuse_unless_of_a_row(node: exp.Expr, query: Query) -> None:
         elif isinstance(each, exp.UDTF) or name_of_call(each) in GENERATORS:
             message = "Functions that make several rows are not possible here"
         elif isinstance(each, exp.Star) and not isinstance(each.parent, exp.Count):
-            message = "* stands for all columns only at the begin of what is selected"
+            message = "* means all columns only at the beginning of the SELECT list"
         if message is not None:
             raise wrong(each, query, message)

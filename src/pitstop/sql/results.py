@@ -98,7 +98,7 @@ def _aggregate(stage: Stage, node: exp.Select, gathered: Aggregation, name: Call
     by = "-by-" + "-".join(keys) if keys else ""
     if relation.window is not None:
         if isinstance(relation.window, Session) and not keys:
-            message = "GROUP BY needs a column beside those of SESSION; for one group of all rows, one that is the same in all"
+            message = "GROUP BY needs a column beside those of SESSION; for one group of all rows, group by a constant column"
             raise wrong(node.args.get("group") or node, gathered.query, message)
         return stage.group_by(*keys).window(relation.window).aggregate(name(f"windows{by}"), **computed)
     if not totals or node.args.get("having") is not None:

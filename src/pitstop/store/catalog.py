@@ -48,4 +48,4 @@ def _named(row: Any) -> Named:
         return named(row.statement)
     except PitstopError as error:
         # It can be dropped still.
-        raise EngineError(f"Mapping or view {row.name} cannot be read ({error.message}): drop it, or make it anew.") from error
+        raise EngineError(f"Mapping or view {row.name} cannot be read ({error.message}): drop it, or create it again.") from error

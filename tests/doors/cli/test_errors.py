@@ -102,7 +102,7 @@ def test_a_condition_with_two_signs_is_refused(cli, condition):
 def test_a_value_that_begins_like_json_and_is_none_is_refused(cli, value):
     code, out, err = cli("map", "put", "m", "k", value)
     assert (code, out) == (1, "")
-    assert err.startswith("ERROR: The value begins like JSON and is none (")
+    assert err.startswith("ERROR: The value begins like JSON and is not JSON (")
     assert cli("map", "get", "m", "k")[0] == 1, "nothing is put"
 
 
@@ -122,7 +122,7 @@ def test_a_word_that_is_not_among_the_choices_is_told_without_words_of_a_library
 
 
 def test_a_data_folder_that_cannot_be_made(bare):
-    sentence = "The folder /proc/x cannot be made (No such file or directory): give one of your own."
+    sentence = "The folder /proc/x cannot be created (No such file or directory): choose another folder."
     assert bare("serve", "--data", "/proc/x") == (1, "", f"ERROR: {sentence}{HINT}")
 
 
@@ -148,12 +148,12 @@ def test_a_wrong_regular_expression(cli, state):
     running(state, "x")
     code, out, err = cli("logs", "x", "--grep", "(")
     assert (code, out) == (1, "")
-    assert err.startswith("ERROR: --grep '(' is no regular expression: ")
+    assert err.startswith("ERROR: --grep '(' is not a regular expression: ")
 
 
 def test_a_wrong_token(cli, token_file):
     sentence = (
-        "The token is missing or wrong: it stands in the file 'token' of the server's data folder; "
+        "The token is missing or wrong: it is in the file 'token' of the server's data folder; "
         "give it with --token-file or PITSTOP_TOKEN."
     )
     assert cli("--token-file", token_file("wrong"), "list-jobs") == (1, "", f"ERROR: {sentence}{HINT}")
@@ -164,7 +164,7 @@ def test_a_wrong_token(cli, token_file):
 def test_a_token_file_that_others_may_read_or_change_is_refused(bare, token_file, command, mode):
     path = token_file("sesame-open")
     path.chmod(mode)
-    sentence = f"The token file {path} may be read by other users: make it yours alone (chmod 600 {path})."
+    sentence = f"The token file {path} may be read by other users: make it private (chmod 600 {path})."
     assert bare(command, "--token-file", path) == (1, "", f"ERROR: {sentence}{HINT}")
 
 
@@ -286,13 +286,13 @@ def test_the_version(bare):
 def test_a_value_that_json_cannot_hold_is_one_sentence(cli, value):
     code, out, err = cli("map", "put", "m", "k", value)
     assert (code, out) == (1, "")
-    assert err.startswith(("ERROR: The value is no JSON: ", "ERROR: The value is no text: "))
+    assert err.startswith(("ERROR: The value is no JSON: ", "ERROR: The value is not valid text: "))
 
 
 def test_an_argument_that_is_no_text_is_one_sentence(cli):
     code, out, err = cli("map", "put", "m", os.fsdecode(b"k\xff"), "1")
     assert (code, out) == (1, "")
-    assert err == f"ERROR: The argument 'k\\udcff' is no text: it holds one half of a surrogate pair.{HINT}"
+    assert err == f"ERROR: The argument 'k\\udcff' is not valid text: it holds one half of a surrogate pair.{HINT}"
 
 
 def test_a_name_in_the_form_of_an_id_is_refused(cli, tmp_path):

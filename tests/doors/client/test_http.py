@@ -83,7 +83,7 @@ def test_another_kind_of_server_is_recognised(answering, status, kind, body):
     url = answering(status, kind, body)
     with pytest.raises(UnreachableError) as other:
         HttpService(url).jobs()
-    assert other.value.message == f"What answers at {url} is no Pitstop server (HTTP {status}, {kind}): check --url."
+    assert other.value.message == f"The server at {url} is not a Pitstop server (HTTP {status}, {kind}): check --url."
 
 
 def test_a_server_that_breaks_off_is_told(answering):

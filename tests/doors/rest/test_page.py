@@ -134,6 +134,6 @@ def test_a_page_that_is_replaced_while_its_server_runs_is_the_new_one_from_then_
     (assets / old).rename(assets / f"new-{old}")
     (installed / "index.html").write_text("the new document")
     answer = httpx2.get(f"{url}/assets/{old}")
-    assert (answer.status_code, answer.json()["message"]) == (404, "The page has no file of this name any more: load it anew.")
+    assert (answer.status_code, answer.json()["message"]) == (404, "The page no longer has a file of this name: reload it.")
     assert httpx2.get(url).text == "the new document"
     assert httpx2.get(f"{url}/assets/new-{old}").status_code == 200

@@ -107,7 +107,7 @@ def test_a_viewer_looks_and_changes_nothing(browser, method):
     assert browser.get("/api/v1/jobs", headers=bearer(VIEWERS)).json() == []
     refused = browser.request(method, "/api/v1/jobs/x/cancel", headers=bearer(VIEWERS))
     assert (refused.status_code, refused.json()["code"]) == (403, "FORBIDDEN")
-    assert "it may look at everything and change nothing" in refused.json()["detail"]
+    assert "it allows reading everything and changing nothing" in refused.json()["detail"]
 
 
 def test_a_session_changes_nothing_for_who_does_not_say_which_page_asks(browser):

@@ -162,11 +162,11 @@ def test_a_server_with_a_few_new_objects_an_interval_is_seldom_asked_twice_and_s
     ("fault", "told"),
     [
         ((503, b"busy"), "the server answered 503"),
-        ((200, b'[{"vin": '), "the answer is no JSON"),
-        ((200, b""), "the answer is no JSON"),
-        ((200, b"<html><body>Down for maintenance</body></html>"), "the answer is no JSON"),
-        ((200, b"null"), "the answer is no JSON array"),
-        ((200, b'{"not": "an array"}'), "the answer is no JSON array"),
+        ((200, b'[{"vin": '), "the answer is not JSON"),
+        ((200, b""), "the answer is not JSON"),
+        ((200, b"<html><body>Down for maintenance</body></html>"), "the answer is not JSON"),
+        ((200, b"null"), "the answer is not a JSON array"),
+        ((200, b'{"not": "an array"}'), "the answer is not a JSON array"),
         ((200, b"[7]"), "an object has no whole number 'sequence'"),
         ((200, b'[{"no": "sequence"}]'), "an object has no whole number 'sequence'"),
         ((200, b'[{"sequence": 99999999999999999999}]'), "an object has no whole number 'sequence'"),
@@ -511,4 +511,4 @@ def test_a_header_whose_secret_no_header_can_have_is_refused_without_a_word_of_i
     monkeypatch.setenv("PITSTOP_SECRET_KEY", "planted\r\nX-More: planted")
     with pytest.raises(UsageError) as error:
         open_reader(headers=json.dumps({"X-Key": "${secret:KEY}"}))
-    assert str(error.value) == "Source 'http_poll': header X-Key has what no header can have: printable ASCII alone."
+    assert str(error.value) == "Source 'http_poll': header X-Key has characters that no header can have: use printable ASCII."

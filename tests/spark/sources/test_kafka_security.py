@@ -148,5 +148,7 @@ def test_a_secret_where_none_is_looked_up_is_refused(spark, secrets):
     p = ps.Pipeline()
     rows = p.read_from(ps.sources.rate(1), name="rows")
     rows.write_to(ps.sinks.kafka("h:1", "t", value="concat('${secret:KAFKA_PASSWORD}', sequence)"), name="topic")
-    with pytest.raises(PipelineError, match=r"^Sink 'topic' \(.*\) names secret 'KAFKA_PASSWORD' where it looks up none\.$"):
+    with pytest.raises(
+        PipelineError, match=r"^Sink 'topic' \(.*\) names secret 'KAFKA_PASSWORD' where secrets are not looked up\.$"
+    ):
         compile_job(spark, p, JobConfig(), SourceSettings())

@@ -65,14 +65,13 @@ SENTENCES = {
     "removed": "Cannot {verb} job {id} because it already has a result: {result}; its state was removed",
     "copied": "Cannot {verb} while the state of job {id} is being exported: try again",
     "over": "Job already completed",
-    "twice": "Job '{name}' is being updated or rescaled already: ask again when that is done.",
+    "twice": "Job '{name}' is being updated or rescaled already: try again when that is done.",
     "batch": (
-        "Cannot {verb}: all sources of job '{name}' end, so that it is run once and keeps no state. Wait for its end, or "
-        "cancel it."
+        "Cannot {verb}: all sources of job '{name}' end, so it runs once and keeps no state. Wait for its end, or cancel it."
     ),
     "ran_once": (
-        "Cannot {verb}: all sources of job '{name}' end, so that it is run once and keeps no state. Resume it to run it anew, or "
-        "submit what is to run in its place as another job."
+        "Cannot {verb}: all sources of job '{name}' end, so it runs once and keeps no state. Resume it to run "
+        "it again, or submit its replacement as another job."
     ),
     "no_update": "Cannot {verb} job '{name}': it has no update to go back from.",
 }

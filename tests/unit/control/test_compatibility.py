@@ -72,7 +72,7 @@ def test_an_update_to_another_job_says_that_it_looks_so(judge):
     assert refused.value.message == (
         "Nothing that job 'job' has saved is in the new version, so this looks like another job: stage 'speed' and source "
         "'source' would be dropped. The job stays as it is: if that is meant, say --allow-drop=speed,source (option allow_drop, "
-        "in SQL allowDrop); what only has another name goes on with --renamed NEW=OLD."
+        "in SQL allowDrop); for a stage that only has another name, give --renamed NEW=OLD."
     )
 
 

@@ -130,7 +130,7 @@ TOLD = {
     "server ends": (
         job(S.RUNNING),
         seen(Stopped()),
-        "Pitstop: RUNNING -> NOT_RUNNING (The server ended, and took its runs with it)",
+        "Pitstop: RUNNING -> NOT_RUNNING (The server ended and stopped its runs)",
     ),
     "dies": (job(S.RUNNING), seen(GONE), "Pitstop: RUNNING -> NOT_RUNNING (The runner's process ended)"),
     "dies too often": (

@@ -153,7 +153,7 @@ def test_a_batch_is_refused_at_once_what_needs_epochs_and_cancelled_at_once(kind
     batch = decide(compiled, seen(Running(-1)), NOW).job
     refused = decide(batch, ask(kind), NOW)
     assert refusal(refused).endswith(
-        ": all sources of job 'job' end, so that it is run once and keeps no state. Wait for its end, or cancel it."
+        ": all sources of job 'job' end, so it runs once and keeps no state. Wait for its end, or cancel it."
     )
     assert (refused.job, len(refused.actions)) == (batch, 1)
     assert KillRun(3) in decide(batch, ask(Cancel), NOW).actions

@@ -278,7 +278,7 @@ def test_a_job_that_is_cancelled_while_its_new_version_is_watched_keeps_the_new_
 
 def test_two_updates_at_once_are_refused():
     ready = decide(running(), wish(7), 99.0).job
-    assert message(decide(ready, wish(8), 99.5)) == "Job 'job' is being updated or rescaled already: ask again when that is done."
+    assert message(decide(ready, wish(8), 99.5)) == "Job 'job' is being updated or rescaled already: try again when that is done."
     assert message(decide(asked().job, wish(8), 104.0)) == "Job is already terminating in mode: UPDATE"
     job = compiled(changed_over()[1])
     up = decide(job, seen(job, Running(0)), 103.0).job

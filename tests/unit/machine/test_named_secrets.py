@@ -66,7 +66,7 @@ def test_a_missing_secret_is_told_with_the_places_where_it_was_looked_for(folder
         revealed("${secret:db}")
     monkeypatch.setenv("PITSTOP_SECRETS", str(folder))
     (folder / "raw").write_bytes(b"\xff\xfe")
-    with pytest.raises(UsageError, match="'raw' is no text"):
+    with pytest.raises(UsageError, match="'raw' is not text"):
         revealed("secret:raw")
 
 

@@ -42,7 +42,7 @@ def test_a_file_is_written_for_its_owner_whatever_the_umask(tmp_path):
 def test_what_is_no_text_is_told(tmp_path):
     (tmp_path / "token").write_bytes(b"\xff\xfe\xfd")
     (tmp_path / "token").chmod(0o600)
-    with pytest.raises(UsageError, match=r"^The token file .* cannot be read: it is no text\.$"):
+    with pytest.raises(UsageError, match=r"^The token file .* cannot be read: it is not text\.$"):
         read_private(tmp_path / "token", "token file")
 
 

@@ -37,5 +37,5 @@ def test_a_store_in_a_file_is_refused_for_other_machines_in_one_sentence():
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "no such host"])
 def test_an_address_that_nobody_can_reach_this_machine_at_is_refused(host):
-    with pytest.raises(UsageError, match="is no address of this machine"):
+    with pytest.raises(UsageError, match="is not an address of this machine"):
         address_for_others(host, sharing=True)

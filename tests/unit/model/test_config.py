@@ -84,7 +84,7 @@ def test_what_may_be_dropped_is_a_list_or_all(written, read):
 
 
 def test_what_may_be_dropped_is_said_with_each_version_and_not_in_its_code():
-    with pytest.raises(UsageError, match=r"^What may be dropped is said when a version is submitted or updated \(--allow-drop\)"):
+    with pytest.raises(UsageError, match=r"^Allow drops when you submit or update a version \(--allow-drop\)"):
         ps.job(allow_drop=True)(lambda: None)
 
 
@@ -95,7 +95,7 @@ def test_requirements_that_are_no_list_are_refused(written):
 
 
 def test_requirements_in_code_would_come_too_late():
-    with pytest.raises(UsageError, match=r"^What a job requires is needed before its code is loaded: "):
+    with pytest.raises(UsageError, match=r"^The requirements of a job are needed before its code is loaded: "):
         ps.job(requirements=["six"])(lambda: None)
 
 
@@ -188,11 +188,11 @@ BAD_VALUES = {
         ({"spark.sql.shuffle.partitions": 9}, "use the option partitions"),
     ],
     "restart": [
-        *((value, "The option restart is no strategy: ") for value in ("perhaps", "", 2, [], True)),
+        *((value, "The option restart is not a strategy: ") for value in ("perhaps", "", 2, [], True)),
         ("fixed-delay tries=3", "The option restart has no parameter 'tries' for fixed-delay"),
         ({"type": "fixed-delay", "attempts": -3}, "restart, attempts, is from 1 to 1,000,000, not -3"),
     ],
-    "renamed": [("new", "A renamed stage is told as new=old, not 'new'"), ("=old", "A renamed stage is told as new=old")],
+    "renamed": [("new", "Write a renamed stage as new=old, not 'new'"), ("=old", "Write a renamed stage as new=old")],
     "allow_drop": [(value, "The job option 'allow_drop' is true, or a list") for value in (7, {"speed": True}, [7], "[", "[1]")],
 }
 

@@ -48,11 +48,11 @@ def test_it_is_kept_as_the_shortest_text_and_read_again_as_the_same(written, tex
 @pytest.mark.parametrize(
     ("written", "said"),
     [
-        ("often", "is no strategy: 'often'. Use none, fixed-delay, exponential-delay or failure-rate"),
-        ("", "is no strategy: ''"),
-        (True, "is no strategy: 'True'"),
-        ({"attempts": 3}, "is no strategy: ''"),
-        ("{fixed", "which is no JSON"),
+        ("often", "is not a strategy: 'often'. Use none, fixed-delay, exponential-delay or failure-rate"),
+        ("", "is not a strategy: ''"),
+        (True, "is not a strategy: 'True'"),
+        ({"attempts": 3}, "is not a strategy: ''"),
+        ("{fixed", "which is not JSON"),
         ("none attempts=3", "no parameter 'attempts' for none. There are: none"),
         ("fixed-delay tries=3", "no parameter 'tries' for fixed-delay. There are: attempts, delay"),
         ("fixed-delay attempts=0", "restart, attempts, is from 1 to 1,000,000, not 0"),

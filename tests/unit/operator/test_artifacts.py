@@ -49,7 +49,7 @@ def test_an_archive_of_python_is_a_zip_whatever_its_name(bucket):
     ("content", "sentence"),
     [
         (archive("org/examples/Job.class"), "jobs.jar holds no Python"),
-        (b"nothing of the kind", "jobs.jar is no archive"),
+        (b"nothing of the kind", "jobs.jar is not an archive"),
     ],
 )
 def test_what_cannot_run_here_is_refused(bucket, content, sentence):
@@ -64,7 +64,7 @@ def test_files_are_read_in_one_folder_alone(bucket, tmp_path_factory):
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     with pytest.raises(ArtifactError, match="alone, not"):
         code_of(in_folder(bucket), {}, elsewhere)
-    with pytest.raises(ArtifactError, match="is no name of a file"):
+    with pytest.raises(ArtifactError, match="is not a file name"):
         code_of(in_folder(elsewhere, jarName=f"../{bucket.name}/jobs.jar"), {}, elsewhere)
     os.symlink(bucket / "jobs.jar", elsewhere / "jobs.jar")
     with pytest.raises(ArtifactError, match="alone, not"):
@@ -85,7 +85,7 @@ def test_what_is_too_large_is_not_read(bucket, monkeypatch):
 def test_nothing_is_read_of_the_operators_own(tmp_path):
     (tmp_path / "secret.py").write_text("")
     for name in (str(tmp_path / "secret.py"), "file:///etc/passwd", "https://example.org/job.py", ".."):
-        with pytest.raises(ArtifactError, match="is no name of a file"):
+        with pytest.raises(ArtifactError, match="is not a file name"):
             code_of(spec(jarName=name), None, tmp_path)
     with pytest.raises(ArtifactError, match=r"spec.bucketConfig or spec.remoteURL is needed"):
         code_of(spec(jarName="secret.py"), None, tmp_path)

@@ -73,7 +73,9 @@ def spec(uri):
 )
 def test_a_secret_without_keys_reads_nothing_by_the_rights_of_the_node(cloud, uri, content, missing):
     url, requests = cloud
-    with pytest.raises(ArtifactError, match=f"^Secret 'rights' has no {missing}: {uri} is read with the rights of that Secret"):
+    with pytest.raises(
+        ArtifactError, match=f"^Secret 'rights' has no {missing}: {uri} is read only with the rights of that Secret"
+    ):
         code_of(spec(uri), content | ({"endpoint": url} if content else {}), None)
     assert requests == []
 
@@ -83,8 +85,8 @@ def test_a_secret_without_keys_reads_nothing_by_the_rights_of_the_node(cloud, ur
     [
         ("gs://jobs", {"google-credentials-path": "/secrets/key.json"}, "not the JSON key of a service account"),
         ("gs://jobs", {"google-credentials-path": '{"type": "external_account"}'}, "not the JSON key of a service account"),
-        ("az://jobs", AZURE | {"storage-key": "not base64!"}, "no key of Azure"),
-        ("s3://jobs", KEYS | {"endpoint": "nonsense"}, "'nonsense' is no URL"),
+        ("az://jobs", AZURE | {"storage-key": "not base64!"}, "not a key of Azure"),
+        ("s3://jobs", KEYS | {"endpoint": "nonsense"}, "'nonsense' is not a URL"),
     ],
 )
 def test_keys_of_another_kind_are_refused_before_anything_is_asked(cloud, uri, content, words):

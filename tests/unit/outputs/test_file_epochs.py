@@ -67,7 +67,7 @@ def test_a_run_is_told_that_a_later_one_has_written_on_another_lineage(tmp_path,
     FileEpochs(str(tmp_path / "out"), "L0", "rows").control.mkdir(parents=True)  # which has committed nothing
     run = FileEpochs(str(tmp_path / "out"), lineage, "rows")
     if refused:
-        with pytest.raises(OtherEpochError, match="already, and it is none of this job's saved state"):
+        with pytest.raises(OtherEpochError, match="already, and it does not belong to this job's saved state"):
             run.check_no_later_run(job, token)
     else:
         run.check_no_later_run(job, token)
@@ -141,7 +141,7 @@ def test_an_epoch_of_other_rows_is_no_epoch_that_is_committed_already(epochs):
     commit(epochs, 42, "a")
     assert epochs.is_committed(42, "a")
     assert not epochs.is_committed(43, "a")
-    with pytest.raises(OtherEpochError, match=r"^Sink 'rows' has epoch 42 in .*/out already, .* by 'pitstop withdraw --data"):
+    with pytest.raises(OtherEpochError, match=r"^Sink 'rows' has epoch 42 in .*/out already, .* with 'pitstop withdraw --data"):
         epochs.is_committed(42, "b")
     with pytest.raises(OtherEpochError, match="has epoch 42 in"):
         epochs.check_is_last(41)

@@ -211,7 +211,7 @@ def test_windows_behind_a_stage_with_state_cannot_keep_their_late_rows(before):
         timed.group_by("sequence").window(MINUTE, late=ps.sinks.noop()).aggregate("second", n=ps.count())
     said = str(caught.value)
     assert said.startswith("Stage 'second' (test_chains.py:")
-    assert " cannot keep its late rows, for they come from stage '" in said
+    assert " cannot keep its late rows, because they come from stage '" in said
     assert "leave late out, and they are counted" in said
 
 
@@ -233,7 +233,7 @@ def test_other_stages_behind_a_stage_with_state_cannot_keep_their_late_rows(keep
         keep(before)
     said = str(caught.value)
     assert said.startswith("Stage 'second' (test_chains.py:")
-    assert " cannot keep its late rows, for they come from stage 'minutes' (test_chains.py:" in said
+    assert " cannot keep its late rows, because they come from stage 'minutes' (test_chains.py:" in said
 
 
 @pytest.mark.parametrize("keep", KEEPING.values(), ids=KEEPING.keys())
@@ -250,7 +250,7 @@ def test_other_stages_of_rows_that_no_stage_with_state_has_made_can_keep_their_l
     [
         (
             lambda rows: rows.distinct("second", late=ps.sinks.noop()),
-            "'second' remembers its rows for ever",
+            "'second' remembers its rows forever",
         ),
         (
             lambda rows: rows.map_stateful("second", step, "n bigint", "at timestamp", late=ps.sinks.noop()),

@@ -69,7 +69,7 @@ def test_stateless_stages_get_names_of_their_own():
 
 
 def test_a_sliding_window_is_a_multiple_of_its_slide():
-    with pytest.raises(UsageError, match="10 seconds is none of 3 seconds"):
+    with pytest.raises(UsageError, match="10 seconds is not a multiple of 3 seconds"):
         ps.sliding("10 s", slide="3 s")
     assert ps.tumbling("10 s") == ps.sliding("10 s", slide="10 s")
 

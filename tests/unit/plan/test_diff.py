@@ -160,7 +160,7 @@ def test_the_report_tells_what_an_update_would_drop_and_how_to_let_it():
 
 def test_of_something_new_beside_what_is_dropped_it_is_told_that_it_may_have_been_renamed():
     before, after = plan({"speed": LAYOUT}, ("alpha", "beta")), plan({"speed": LAYOUT}, ("alpha", "gamma"))
-    assert "what only has another name goes on with --renamed NEW=OLD" in compare(before, after).leave_to_drop
+    assert "for a stage that only has another name, give --renamed NEW=OLD" in compare(before, after).leave_to_drop
     renamed = compare(before, after, renamed={"gamma": "beta"})
     assert renamed.needs_allow_drop == ()
 
@@ -316,8 +316,8 @@ def placed(kind, place):
     [
         (
             "SOURCE",
-            "source, goes on from the saved offset, in the folder /home/ann/in and no longer in the folder /srv/in: what it has "
-            "not read there it reads from the beginning",
+            "source, goes on from the saved offset, in the folder /home/ann/in and no longer in the folder /srv/in: unread "
+            "data there is read from the beginning",
         ),
         ("SINK", "sink, writes into the folder /home/ann/in from now on, and no longer into the folder /srv/in"),
     ],
@@ -399,9 +399,7 @@ def test_an_aggregate_of_ones_own_that_is_combined_in_another_way_is_refused():
     old, new = (with_parameters(combined={"avg__1": f"{merge}(avg__1)"}) for merge in ("sum", "max"))
     report = compare(plan({"speed": old}), plan({"speed": new}))
     assert verdicts(report)["speed"][0] == "refused"
-    assert (
-        "aggregate 'avg' was combined by sum(avg__1) and now is by max(avg__1), and its state would be of both" in report.reasons
-    )
+    assert "aggregate 'avg' was combined by sum(avg__1) and now is by max(avg__1), and its state would mix both" in report.reasons
     assert verdicts(compare(plan({"speed": LAYOUT}), plan({"speed": new})))["speed"] == ("restored", "C03")
 
 

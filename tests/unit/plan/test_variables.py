@@ -105,7 +105,7 @@ def test_a_version_is_not_gone_back_to_without_the_variables_that_it_keeps(saved
     if lacking is None:
         check_present(job, *arguments)
         return
-    with pytest.raises(IncompatibleError, match=f"would start without its state: the present one has nothing of {lacking}"):
+    with pytest.raises(IncompatibleError, match=f"would start without its state: the present state lacks {lacking}"):
         check_present(job, *arguments)
 
 

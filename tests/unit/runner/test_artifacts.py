@@ -84,9 +84,9 @@ def test_a_missing_module_says_where_to_name_its_package(tmp_path, suffix, where
 def test_a_missing_unknown_or_damaged_file_is_told(artifact, tmp_path):
     with pytest.raises(ArtifactError, match=r"^File .*nowhere\.py could not be found\.$"):
         load_entry(tmp_path / "nowhere.py", None)
-    with pytest.raises(ArtifactError, match=r"^job\.jar is no \.py, \.zip, \.whl or \.sql file\.$"):
+    with pytest.raises(ArtifactError, match=r"^job\.jar is not a \.py, \.zip, \.whl or \.sql file\.$"):
         load_entry(artifact("", "job.jar"), None)
-    with pytest.raises(ArtifactError, match=r"^job\.zip is damaged: it is no zip archive\.$"):
+    with pytest.raises(ArtifactError, match=r"^job\.zip is damaged: it is not a zip archive\.$"):
         load_entry(artifact("no archive", "job.zip"), None)
 
 
@@ -131,7 +131,7 @@ def test_so_is_a_module_that_is_huge(tmp_path, monkeypatch):
 def test_and_one_that_is_larger_than_it_says(tmp_path):
     path = archive(tmp_path / "liar.zip", {"m.py": b"#" * 5000})
     path.write_bytes(path.read_bytes().replace((5000).to_bytes(4, "little"), (50).to_bytes(4, "little")))
-    with pytest.raises(ArtifactError, match=r"^liar\.zip is damaged: m\.py is not what the archive says\.$"):
+    with pytest.raises(ArtifactError, match=r"^liar\.zip is damaged: m\.py does not match the archive's directory\.$"):
         load_entry(path, "m:f")
 
 

@@ -42,7 +42,7 @@ def test_a_token_that_others_may_read_or_change_is_refused(tmp_path, mode):
     path = tmp_path / "token"
     write_private(path, "sesame-open")
     path.chmod(mode)
-    with pytest.raises(UsageError, match=r"^The token file .*/token may be read by other users: make it yours alone \(chmod 600"):
+    with pytest.raises(UsageError, match=r"^The token file .*/token may be read by other users: make it private \(chmod 600"):
         kept_token(path)
 
 

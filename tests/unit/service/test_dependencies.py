@@ -98,7 +98,9 @@ def test_who_waits_for_one_that_fails_is_told_so_too_and_the_next_tries_again(de
     told = []
 
     def ask():
-        with pytest.raises(ArtifactError, match=r"^What job\.py needs could not be installed: no such package\.$") as error:
+        with pytest.raises(
+            ArtifactError, match=r"^The requirements of job\.py could not be installed: no such package\.$"
+        ) as error:
             dependencies.folder_for(job, ("six",))
         told.append(error)
 
@@ -116,7 +118,7 @@ def test_who_waits_for_one_that_fails_is_told_so_too_and_the_next_tries_again(de
 
 def test_a_full_disk_is_one_sentence_and_leaves_nothing(dependencies, job, writer, tmp_path):
     writer.failure = OSError(28, "No space left on device")
-    with pytest.raises(ArtifactError, match=r"^What job\.py needs could not be installed: .*No space left on device"):
+    with pytest.raises(ArtifactError, match=r"^The requirements of job\.py could not be installed: .*No space left on device"):
         dependencies.folder_for(job, ("six",))
     assert left(tmp_path) == []
 
@@ -137,5 +139,5 @@ def test_one_that_is_asked_for_again_is_young_again(dependencies, job):
 def test_a_server_that_installs_nothing_says_so_and_runs_what_needs_nothing(tmp_path, job):
     dependencies = Dependencies(DataFolder(tmp_path), NothingInstalled())
     assert dependencies.folder_for(job) is None
-    with pytest.raises(ArtifactError, match="This server installs none, and six is asked for: put what"):
+    with pytest.raises(ArtifactError, match="This server installs no packages, and the job requires six: put them"):
         dependencies.folder_for(job, ("six",))

@@ -92,15 +92,15 @@ def test_what_the_server_has_is_not_installed_again_and_must_fit(tmp_path):
     ],
 )
 def test_what_is_no_name_with_versions_is_refused_with_its_place(tmp_path, line):
-    with pytest.raises(ArtifactError, match=r"in requirements\.txt of job\.zip is no requirement that can be installed: .*such"):
+    with pytest.raises(ArtifactError, match=r"in requirements\.txt of job\.zip is not an installable requirement: .*such"):
         lines(archive(tmp_path, requirements__txt=line))
-    with pytest.raises(ArtifactError, match="in the option requirements is no requirement"):
+    with pytest.raises(ArtifactError, match="in the option requirements is not an installable requirement"):
         lines(script(tmp_path, ""), (line,))
 
 
 def test_a_requirement_cannot_smuggle_lines_into_what_the_tool_reads(tmp_path):
     for text in ('six; os_name != "x\n--index-url https://evil\n"', "six\r--index-url https://evil", "six; os_name != '\u2028'"):
-        with pytest.raises(ArtifactError, match="in the option requirements is no requirement"):
+        with pytest.raises(ArtifactError, match="in the option requirements is not an installable requirement"):
             lines(script(tmp_path, ""), (text,))
 
 
@@ -112,11 +112,11 @@ def test_a_marker_that_compares_what_cannot_be_compared_is_told(tmp_path):
 @pytest.mark.parametrize(
     ("metadata", "told"),
     [
-        (["dependencies = ["], r"^The script metadata of job\.py is no TOML: "),
+        (["dependencies = ["], r"^The script metadata of job\.py is not TOML: "),
         (['dependencies = "six"'], r"^'dependencies' in the script metadata of job\.py is no list\."),
         (['requires-python = "<3.5"'], rf"^job\.py asks for Python <3\.5, and this server runs {sys.version_info.major}\."),
         (['requires-python = "new"'], r"^job\.py asks for Python 'new', which names no versions\."),
-        (["tool = 7", 'dependencies = ["=="]'], "no requirement"),
+        (["tool = 7", 'dependencies = ["=="]'], "not an installable requirement"),
         (["[tool.uv]", 'index-url = "https://evil"'], r"^'index-url' in the script metadata of job\.py is not followed: "),
         (["[[tool.uv.index]]", 'url = "https://evil"'], r"^'index' in the script metadata"),
         (["[tool.uv.sources]", 'six = { git = "https://evil" }'], r"^'sources' in the script metadata"),
@@ -149,5 +149,5 @@ def test_a_damaged_archive_is_told_of_when_it_is_opened(tmp_path):
     for header, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         encrypted[encrypted.find(header) + flags] |= 1
     path.write_bytes(bytes(encrypted))
-    with pytest.raises(ArtifactError, match=r"^job\.zip is damaged: what it needs cannot be read: "):
+    with pytest.raises(ArtifactError, match=r"^job\.zip is damaged: its requirements cannot be read: "):
         lines(path)

@@ -28,7 +28,7 @@ def test_what_was_read_by_lines_in_the_midst_of_a_record_ends_and_records_follow
     assert by_records.epoch() == ['3,"four\nfive"']
     write(tmp_path / "a.csv", 'four"', '2,"five', 'six"')
     read = by_records.epoch()
-    assert "File 'a.csv' was read up to byte 11 by lines, in the midst of a record" in capfd.readouterr().err
+    assert "File 'a.csv' was read up to byte 11 by lines, in the middle of a record" in capfd.readouterr().err
     assert sorted(read + by_records.epoch()) == ['2,"five\nsix"', 'four"', "three"]
     write(tmp_path / "a.csv", '3,"seven', 'eight"')
     assert by_records.epoch() == ['3,"seven\neight"']

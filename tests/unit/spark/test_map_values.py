@@ -27,7 +27,7 @@ def test_what_cannot_be_kept_names_the_function():
     def halves(old, new):
         return "\ud800"
 
-    with pytest.raises(UsageError, match=r"^What halves has made is no text"):
+    with pytest.raises(UsageError, match=r"^What halves has made is not valid text"):
         _on_values(halves)(None, "1")
 
 

@@ -49,7 +49,7 @@ def test_the_error_that_was_raised_first_is_told_and_no_wrapper(text, sentence):
 
 def test_a_text_of_wrappers_alone_leads_to_the_log():
     told = explain(Exception(SAVE), None).message
-    assert told == "The query failed: Exception, and no reason is told: see the log of the job"
+    assert told == "The query failed: Exception, without a reason: see the log of the job"
 
 
 def test_what_our_own_code_says_is_no_error_of_python_code():

@@ -328,7 +328,7 @@ def test_several_inserts_are_one_job_that_reads_each_mapping_once():
         ("INSERT INTO log SELECT vin FROM pings UNION SELECT vin FROM trips", "UNION would remember every row"),
         ("INSERT INTO log SELECT vin FROM pings EXCEPT SELECT vin FROM trips", "EXCEPT is not possible in a job"),
         ("INSERT INTO log SELECT SUM(speed) OVER (PARTITION BY vin) AS s FROM pings", "OVER has no bounded state on a stream"),
-        ("INSERT INTO log SELECT vin FROM pings WHERE vin IN (SELECT __key FROM cars)", "A query stands in FROM"),
+        ("INSERT INTO log SELECT vin FROM pings WHERE vin IN (SELECT __key FROM cars)", "A query belongs in FROM"),
         ("INSERT INTO log SELECT vin FROM pings WHERE COUNT(*) > 1", "needs a GROUP BY"),
         (f"INSERT INTO log SELECT vin, COUNT(*) AS n FROM {MINUTES} GROUP BY vin", "GROUP BY needs window_start or window_end"),
         (f"INSERT INTO log SELECT * FROM {MINUTES}", "are to be grouped: GROUP BY window_start"),
@@ -347,7 +347,7 @@ def test_several_inserts_are_one_job_that_reads_each_mapping_once():
         ("INSERT INTO log SELECT later(vin) AS x FROM pings", "There is no function LATER in queries"),
         ("INSERT INTO log SELECT * FROM IDENTIFIER('csv.`/etc/passwd`')", "IDENTIFIER reaches beyond mappings"),
         ("INSERT INTO log SELECT TRANSFORM(vin) USING 'sh -c id' AS (x) FROM pings", "and never a script"),
-        ("INSERT INTO log SELECT * FROM json.`/etc/passwd`", "reads what mappings and views name"),
+        ("INSERT INTO log SELECT * FROM json.`/etc/passwd`", "reads only mappings and views"),
         ("INSERT INTO log SELECT explode(array(1, 2)) AS x FROM pings", "Functions that make several rows"),
         ("INSERT INTO log SELECT * FROM (SELECT vin, speed AS vin FROM pings) x", "Two columns are called 'vin'"),
         ("INSERT INTO log SELECT 1", "A job reads FROM a mapping or a view"),
@@ -377,7 +377,7 @@ def test_several_inserts_are_one_job_that_reads_each_mapping_once():
         ("INSERT INTO log SELECT window(ts, '1 minute') AS w FROM ordered", "WINDOW is not possible in a job"),
         ("INSERT INTO log SELECT 1 FROM TUMBLE(ordered, DESCRIPTOR(ts), INTERVAL 'inf' SECOND)", "Give a fixed time"),
         ("INSERT INTO log SELECT 1 FROM TUMBLE(ordered, DESCRIPTOR(ts), INTERVAL '9999999' DAYS)", "Give a fixed time"),
-        ("INSERT INTO log SELECT vin FROM . . a", "reads what mappings and views name"),
+        ("INSERT INTO log SELECT vin FROM . . a", "reads only mappings and views"),
         ("INSERT INTO log SELECT vin FROM pings |> LIMIT 5", "not understood|not possible"),
         ("INSERT INTO log SELECT * FROM (SELECT vin AS x, speed AS X FROM pings) y", "Two columns are called 'X'"),
         (
@@ -410,7 +410,7 @@ def test_several_inserts_are_one_job_that_reads_each_mapping_once():
         (
             "INSERT INTO log SELECT COUNT(*) AS n FROM TABLE(SESSION(TABLE ordered, DESCRIPTOR(ts), INTERVAL '30' SECONDS)) "
             "GROUP BY window_start, window_end",
-            "GROUP BY needs a column beside those of SESSION; for one group of all rows, one",
+            "GROUP BY needs a column beside those of SESSION; for one group of all rows, group",
         ),
     ],
 )
@@ -444,7 +444,7 @@ def test_a_program_holds_what_its_job_uses_and_nothing_else():
     [
         ("SHOW JOBS", "holds CREATE MAPPING, CREATE VIEW and one CREATE JOB"),
         ("CREATE MAPPING a TYPE Rate", "holds one CREATE JOB, and this one holds 0"),
-        ("CREATE JOB a OPTIONS ('initialSnapshotName' = 's') AS INSERT INTO b SELECT 1", "when it is submitted"),
+        ("CREATE JOB a OPTIONS ('initialSnapshotName' = 's') AS INSERT INTO b SELECT 1", "when you submit it"),
         ("CREATE MAPPING a TYPE Rate; CREATE MAPPING a TYPE Log; CREATE JOB j AS INSERT INTO a SELECT 1", "already exists: a"),
         ("CREATE MAPPING a TYPE Nothing; CREATE JOB j AS INSERT INTO a SELECT 1", "There is no TYPE Nothing"),
     ],

@@ -63,7 +63,7 @@ def test_nothing_of_a_comment_reaches_spark_which_may_end_it_elsewhere(written):
 
 @pytest.mark.parametrize("written", ["N'a\\'", "r'a'", "R'a'"])
 def test_texts_that_spark_ends_otherwise_are_refused(written):
-    with pytest.raises(UsageError, match="A text stands in single quotes"):
+    with pytest.raises(UsageError, match="Write a text in single quotes"):
         spark_text(f"SELECT {written}")
 
 

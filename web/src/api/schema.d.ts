@@ -1464,7 +1464,7 @@ export interface components {
             cancel: boolean;
             /**
              * Name
-             * @description Name of the snapshot; one of that name is replaced
+             * @description Name of the snapshot; it replaces one of that name
              */
             name: string;
         };
@@ -1505,40 +1505,40 @@ export interface components {
              * @description Job options over those of that version
              */
             options?: {
-                /** @description Stages and sources whose saved state, or place, may be dropped by this one start from a snapshot, or update. Without it a version that would drop any is refused. It is asked for anew each time. Write true for all, or a JSON list of names, or names with commas between them. */
+                /** @description Stages and sources whose saved state, or position, this start from a snapshot, or this update, may drop. Without it a version that would drop any is refused. It counts for one start or update only. Write true for all, or a JSON list of names, or names with commas between them. */
                 allow_drop?: unknown;
                 /**
-                 * @description The job may write into folders and maps that another active job writes into, or above or below such a folder, and may read as a stream what it writes itself. Without it such a job fails once it is compiled, and such an update is refused. Write true or false. Default: false.
+                 * @description The job may write into folders and maps that another active job writes into, or into a folder above or below such a folder. It may also read as a stream what it writes itself. Without this option such a job fails once it is compiled, and such an update is refused. Write true or false. Default: false.
                  * @example true
                  * @example false
                  */
                 allow_shared?: unknown;
                 /**
-                 * @description The job follows the members of a cluster: when some have joined or left it is planned anew for all that there are, with its state in as many partitions as they have cores. Without it the job stays on the members that it was started on; when one of them leaves it is SUSPENDED, or FAILED if its guarantee is none. Write true or false. Default: true.
+                 * @description The job follows the members of a cluster. When some have joined or left, it is planned anew for all present members, with its state in as many partitions as they have cores. Without it the job stays on the members that it started on. When one of them leaves, the job is SUSPENDED, or FAILED if its guarantee is none. Write true or false. Default: true.
                  * @example true
                  * @example false
                  */
                 auto_scaling?: unknown;
-                /** @description A version whose code takes longer to load and compile is refused, or fails. Give it at submission: what the code itself says is known only once it is loaded. Write a duration, such as 3 minutes. Default: 3 minutes. */
+                /** @description A version whose code takes longer than this to load and compile is refused, or fails. Give it at submission: an option in the code is known only after the code is loaded. Write a duration, such as 3 minutes. Default: 3 minutes. */
                 compile_timeout?: unknown;
-                /** @description A run with a later epoch that takes longer is ended and started again from the epoch before. Write a duration, such as 15 minutes. Default: 15 minutes. */
+                /** @description A run with a later epoch that takes longer than this is ended, and started again from the previous epoch. Write a duration, such as 15 minutes. Default: 15 minutes. */
                 epoch_timeout?: unknown;
-                /** @description A run that has not restored its state and processed an epoch so long after compiling fails; in an update the version before goes on. Write a duration, such as 15 minutes. Default: 15 minutes. */
+                /** @description A run fails if it takes longer than this after compiling to restore its state and process an epoch. In an update, the previous version then goes on. Write a duration, such as 15 minutes. Default: 15 minutes. */
                 first_epoch_timeout?: unknown;
-                /** @description A job fails, and keeps its state, once one of its stages holds more rows of state than this, in all partitions together: distinct, joins, rolling aggregates, map_stateful and code of your own. Windows and sessions are not counted. A job whose sources all end keeps no state, and is refused with it. Write a whole number from 1, or none. Default: none. */
+                /** @description A job fails, and keeps its state, once one of its stages holds more rows of state than this, in all partitions together. It counts distinct, joins, rolling aggregates, map_stateful and code of your own, but not windows and sessions. A job whose sources all end keeps no state, and is refused with this option. Write a whole number from 1, or none. Default: none. */
                 max_accumulated_records?: unknown;
-                /** @description A row of a stream whose event time is further ahead of the clock is left out: one such time would make all rows that follow late. It is counted and told in the log, and goes to the dead_letters of its with_timestamps. A max_ahead that the code gives there goes before this one. Write a duration, such as 1 hour, or unlimited. Default: 1 day. */
+                /** @description A row of a stream whose event time is further ahead of the clock than this is left out: one such time would make all later rows late. The row is counted and logged, and goes to the dead_letters of its with_timestamps. A max_ahead of with_timestamps in the code overrides this option. Write a duration, such as 1 hour, or unlimited. Default: 1 day. */
                 max_ahead?: unknown;
                 /**
-                 * @description Rows, state and late rows are counted by stage, and /metrics tells of the job. Without it only its state, epoch and totals are known. Write true or false. Default: true.
+                 * @description Rows, state and late rows are counted for each stage, and /metrics has the job. Without it you see only its state, epoch and totals. Write true or false. Default: true.
                  * @example true
                  * @example false
                  */
                 metrics_enabled?: unknown;
-                /** @description Shuffle partitions of the query; without it the number of cores, which on a cluster of members auto_scaling follows. Write a whole number from 1. */
+                /** @description Shuffle partitions of the query. The default is the number of cores; on a cluster of members, auto_scaling follows it. Write a whole number from 1. */
                 partitions?: unknown;
                 /**
-                 * @description What a restart promises: nothing (it starts empty), no event lost, or none lost and none doubled. With at_least_once state and files are as with exactly_once; an epoch that was cut off after a map sink had written it is written into that map again, so that merge and update see its rows twice, and the journal tells of them twice. Write none, at_least_once or exactly_once. Default: exactly_once.
+                 * @description The promise of a restart: nothing (the job starts empty), no event lost, or none lost and none doubled. With at_least_once, state and files are as with exactly_once. But an epoch that is cut off after a map sink has written it reaches the map again. There, merge and update see its rows twice, and the journal reports them twice. Write none, at_least_once or exactly_once. Default: exactly_once.
                  * @example none
                  * @example at_least_once
                  * @example exactly_once
@@ -1547,45 +1547,45 @@ export interface components {
                 /** @description Stages whose saved state goes on under another name. Write a JSON object of new name to old name, or new=old,new=old. */
                 renamed?: unknown;
                 /**
-                 * @description The job has a first recovery point before it reads an event, and is RUNNING only after it. A job that starts from a snapshot always has. Without meaning for guarantee none. Write true or false. Default: false.
+                 * @description The job has a first recovery point before it reads an event, and is RUNNING only after it. A job that starts from a snapshot always has one. No effect with guarantee none. Write true or false. Default: false.
                  * @example true
                  * @example false
                  */
                 require_snapshot_before_processing?: unknown;
-                /** @description Packages that the job needs beside those that its artifact names (docs/dependencies.md). Give it at submission: the code is loaded with them. Write a JSON list, or one a line, such as six>=1.16. */
+                /** @description Packages that the job needs in addition to those that its artifact names (docs/dependencies.md). Give it at submission: the code is loaded with them. Write a JSON list, or one a line, such as six>=1.16. */
                 requirements?: unknown;
-                /** @description How a job is tried again after an error that may pass (docs/restarting.md); others end it at once. exponential-delay (initial-backoff=1s max-backoff=1min backoff-multiplier=1.5 jitter-factor=0.1 reset-backoff-threshold=0s attempts-before-reset-backoff=infinite), fixed-delay (attempts=1 delay=1s), failure-rate (max-failures-per-interval=1 failure-rate-interval=1min delay=1s): what stands in brackets holds where you do not say otherwise. none: no run that ends by itself is started again. Write none, fixed-delay, exponential-delay or failure-rate, with parameters as in 'fixed-delay attempts=10 delay=5s', or a JSON object with a type. Default: exponential-delay. */
+                /** @description How a job is tried again after an error that may pass (docs/restarting.md). Other errors end it at once. exponential-delay (initial-backoff=1s max-backoff=1min backoff-multiplier=1.5 jitter-factor=0.1 reset-backoff-threshold=0s attempts-before-reset-backoff=infinite), fixed-delay (attempts=1 delay=1s), failure-rate (max-failures-per-interval=1 failure-rate-interval=1min delay=1s). The values in brackets are the defaults. none: no run that ends by itself is started again. Write none, fixed-delay, exponential-delay or failure-rate, with parameters as in 'fixed-delay attempts=10 delay=5s', or a JSON object with a type. Default: exponential-delay. */
                 restart?: unknown;
-                /** @description How far apart two recovery points (epochs) may be: sources bring no more into an epoch, but so much that four fifths of its time go to rows. 0: as they can. Write a duration, such as 10 seconds or 250 ms; a number is in seconds. Default: 10 seconds. */
+                /** @description The longest time between two recovery points (epochs). Sources limit their input for it, but at least four fifths of an epoch's time go to rows. 0: no limit. Write a duration, such as 10 seconds or 250 ms; a number is in seconds. Default: 10 seconds. */
                 snapshot_interval?: unknown;
-                /** @description Further Spark SQL settings of this job's session, for experts; not those that saved state depends on. Write a JSON object; on the command line also spark.some.setting=value. */
+                /** @description Further Spark SQL settings of this job's session, for experts. Settings that saved state depends on are refused. Write a JSON object; on the command line also spark.some.setting=value. */
                 spark?: unknown;
                 /**
-                 * @description The job runs only while more than half of its members are there: of those at its submission, or of the most that it was started on or that have been there since. Without them it waits in NOT_RUNNING. Write true or false. Default: false.
+                 * @description The job runs only while more than half of its members are present. That is half of the members at its submission, or of the most that it has started on or that have been present since. Otherwise it waits in NOT_RUNNING. Write true or false. Default: false.
                  * @example true
                  * @example false
                  */
                 split_brain_protection?: unknown;
                 /**
-                 * @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits; auto begins in the heap, on one machine, if every source limits what an epoch reads and no window has early results, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is there. Write auto, memory or rocksdb. Default: auto.
+                 * @description The place of state while the job runs: the runner's disk (rocksdb) or its heap (memory). The heap is faster, for state that fits. With auto, state begins in the heap and moves to the disk once state no longer fits. It begins in the heap only on one machine, if every source limits the input of an epoch and no window has early results. A job that goes on from its own state leaves it where it is. A job that starts from a snapshot moves it, but auto leaves state that is on disk there. Write auto, memory or rocksdb. Default: auto.
                  * @example auto
                  * @example memory
                  * @example rocksdb
                  */
                 state_store?: unknown;
                 /**
-                 * @description The figures of its stages stay with the result of a job that has ended. Needs metrics_enabled. Write true or false. Default: false.
+                 * @description The result of an ended job keeps the figures of its stages. Needs metrics_enabled. Write true or false. Default: false.
                  * @example true
                  * @example false
                  */
                 store_metrics_after_completion?: unknown;
                 /**
-                 * @description After an error the job is SUSPENDED with its cause and keeps its state, instead of FAILED. Write true or false. Default: false.
+                 * @description After an error the job is SUSPENDED with its cause and keeps its state. Otherwise it is FAILED. Write true or false. Default: false.
                  * @example true
                  * @example false
                  */
                 suspend_on_failure?: unknown;
-                /** @description A job that has run so long since its last start is ended: it is FAILED and keeps its state. Without it a job may run for ever. Write a duration, such as 2 hours, or none. Default: none. */
+                /** @description A job that runs longer than this since its last start is ended: it is FAILED and keeps its state. Without it a job may run forever. Write a duration, such as 2 hours, or none. Default: none. */
                 timeout?: unknown;
             };
             /**
@@ -1678,7 +1678,7 @@ export interface components {
         HealthModel: {
             /**
              * Status
-             * @description Always this word; what is not well is an error
+             * @description Always this word; a problem is an error response
              * @enum {string}
              */
             status: "ok" | "ready";
@@ -1703,69 +1703,69 @@ export interface components {
         JobConfig: {
             /**
              * Allow Drop
-             * @description Stages and sources whose saved state, or place, may be dropped by this one start from a snapshot, or update. Without it a version that would drop any is refused. It is asked for anew each time.
+             * @description Stages and sources whose saved state, or position, this start from a snapshot, or this update, may drop. Without it a version that would drop any is refused. It counts for one start or update only.
              * @default []
              */
             allow_drop: string[];
             /**
              * Allow Shared
-             * @description The job may write into folders and maps that another active job writes into, or above or below such a folder, and may read as a stream what it writes itself. Without it such a job fails once it is compiled, and such an update is refused.
+             * @description The job may write into folders and maps that another active job writes into, or into a folder above or below such a folder. It may also read as a stream what it writes itself. Without this option such a job fails once it is compiled, and such an update is refused.
              * @default false
              */
             allow_shared: boolean;
             /**
              * Auto Scaling
-             * @description The job follows the members of a cluster: when some have joined or left it is planned anew for all that there are, with its state in as many partitions as they have cores. Without it the job stays on the members that it was started on; when one of them leaves it is SUSPENDED, or FAILED if its guarantee is none.
+             * @description The job follows the members of a cluster. When some have joined or left, it is planned anew for all present members, with its state in as many partitions as they have cores. Without it the job stays on the members that it started on. When one of them leaves, the job is SUSPENDED, or FAILED if its guarantee is none.
              * @default true
              */
             auto_scaling: boolean;
             /**
              * Compile Timeout Ms
-             * @description A version whose code takes longer to load and compile is refused, or fails. Give it at submission: what the code itself says is known only once it is loaded.
+             * @description A version whose code takes longer than this to load and compile is refused, or fails. Give it at submission: an option in the code is known only after the code is loaded.
              * @default 180000
              */
             compile_timeout_ms: number;
             /**
              * Epoch Timeout Ms
-             * @description A run with a later epoch that takes longer is ended and started again from the epoch before.
+             * @description A run with a later epoch that takes longer than this is ended, and started again from the previous epoch.
              * @default 900000
              */
             epoch_timeout_ms: number;
             /**
              * First Epoch Timeout Ms
-             * @description A run that has not restored its state and processed an epoch so long after compiling fails; in an update the version before goes on.
+             * @description A run fails if it takes longer than this after compiling to restore its state and process an epoch. In an update, the previous version then goes on.
              * @default 900000
              */
             first_epoch_timeout_ms: number;
             /**
              * Initial Snapshot
-             * @description The named snapshot that the job starts from. An update starts from the one that it takes itself.
+             * @description The snapshot that the job starts from, by its name. An update starts from the snapshot that it takes itself.
              */
             initial_snapshot: string | null;
             /**
              * Max Accumulated Records
-             * @description A job fails, and keeps its state, once one of its stages holds more rows of state than this, in all partitions together: distinct, joins, rolling aggregates, map_stateful and code of your own. Windows and sessions are not counted. A job whose sources all end keeps no state, and is refused with it.
+             * @description A job fails, and keeps its state, once one of its stages holds more rows of state than this, in all partitions together. It counts distinct, joins, rolling aggregates, map_stateful and code of your own, but not windows and sessions. A job whose sources all end keeps no state, and is refused with this option.
              */
             max_accumulated_records: number | null;
             /**
              * Max Ahead Ms
-             * @description A row of a stream whose event time is further ahead of the clock is left out: one such time would make all rows that follow late. It is counted and told in the log, and goes to the dead_letters of its with_timestamps. A max_ahead that the code gives there goes before this one.
+             * @description A row of a stream whose event time is further ahead of the clock than this is left out: one such time would make all later rows late. The row is counted and logged, and goes to the dead_letters of its with_timestamps. A max_ahead of with_timestamps in the code overrides this option.
              * @default 86400000
              */
             max_ahead_ms: number | null;
             /**
              * Metrics Enabled
-             * @description Rows, state and late rows are counted by stage, and /metrics tells of the job. Without it only its state, epoch and totals are known.
+             * @description Rows, state and late rows are counted for each stage, and /metrics has the job. Without it you see only its state, epoch and totals.
              * @default true
              */
             metrics_enabled: boolean;
             /**
              * Partitions
-             * @description Shuffle partitions of the query; without it the number of cores, which on a cluster of members auto_scaling follows.
+             * @description Shuffle partitions of the query. The default is the number of cores; on a cluster of members, auto_scaling follows it.
              */
             partitions: number | null;
             /**
-             * @description What a restart promises: nothing (it starts empty), no event lost, or none lost and none doubled. With at_least_once state and files are as with exactly_once; an epoch that was cut off after a map sink had written it is written into that map again, so that merge and update see its rows twice, and the journal tells of them twice.
+             * @description The promise of a restart: nothing (the job starts empty), no event lost, or none lost and none doubled. With at_least_once, state and files are as with exactly_once. But an epoch that is cut off after a map sink has written it reaches the map again. There, merge and update see its rows twice, and the journal reports them twice.
              * @default exactly_once
              */
             processing_guarantee: components["schemas"]["ProcessingGuarantee"];
@@ -1778,61 +1778,61 @@ export interface components {
             };
             /**
              * Require Snapshot Before Processing
-             * @description The job has a first recovery point before it reads an event, and is RUNNING only after it. A job that starts from a snapshot always has. Without meaning for guarantee none.
+             * @description The job has a first recovery point before it reads an event, and is RUNNING only after it. A job that starts from a snapshot always has one. No effect with guarantee none.
              * @default false
              */
             require_snapshot_before_processing: boolean;
             /**
              * Requirements
-             * @description Packages that the job needs beside those that its artifact names (docs/dependencies.md). Give it at submission: the code is loaded with them.
+             * @description Packages that the job needs in addition to those that its artifact names (docs/dependencies.md). Give it at submission: the code is loaded with them.
              * @default []
              */
             requirements: string[];
             /**
              * Restart
-             * @description How a job is tried again after an error that may pass (docs/restarting.md); others end it at once. exponential-delay (initial-backoff=1s max-backoff=1min backoff-multiplier=1.5 jitter-factor=0.1 reset-backoff-threshold=0s attempts-before-reset-backoff=infinite), fixed-delay (attempts=1 delay=1s), failure-rate (max-failures-per-interval=1 failure-rate-interval=1min delay=1s): what stands in brackets holds where you do not say otherwise. none: no run that ends by itself is started again.
+             * @description How a job is tried again after an error that may pass (docs/restarting.md). Other errors end it at once. exponential-delay (initial-backoff=1s max-backoff=1min backoff-multiplier=1.5 jitter-factor=0.1 reset-backoff-threshold=0s attempts-before-reset-backoff=infinite), fixed-delay (attempts=1 delay=1s), failure-rate (max-failures-per-interval=1 failure-rate-interval=1min delay=1s). The values in brackets are the defaults. none: no run that ends by itself is started again.
              * @default exponential-delay
              */
             restart: string;
             /**
              * Snapshot Interval Ms
-             * @description How far apart two recovery points (epochs) may be: sources bring no more into an epoch, but so much that four fifths of its time go to rows. 0: as they can.
+             * @description The longest time between two recovery points (epochs). Sources limit their input for it, but at least four fifths of an epoch's time go to rows. 0: no limit.
              * @default 10000
              */
             snapshot_interval_ms: number;
             /**
              * Spark
-             * @description Further Spark SQL settings of this job's session, for experts; not those that saved state depends on.
+             * @description Further Spark SQL settings of this job's session, for experts. Settings that saved state depends on are refused.
              */
             spark: {
                 [key: string]: string;
             };
             /**
              * Split Brain Protection
-             * @description The job runs only while more than half of its members are there: of those at its submission, or of the most that it was started on or that have been there since. Without them it waits in NOT_RUNNING.
+             * @description The job runs only while more than half of its members are present. That is half of the members at its submission, or of the most that it has started on or that have been present since. Otherwise it waits in NOT_RUNNING.
              * @default false
              */
             split_brain_protection: boolean;
             /**
-             * @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits; auto begins in the heap, on one machine, if every source limits what an epoch reads and no window has early results, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is there.
+             * @description The place of state while the job runs: the runner's disk (rocksdb) or its heap (memory). The heap is faster, for state that fits. With auto, state begins in the heap and moves to the disk once state no longer fits. It begins in the heap only on one machine, if every source limits the input of an epoch and no window has early results. A job that goes on from its own state leaves it where it is. A job that starts from a snapshot moves it, but auto leaves state that is on disk there.
              * @default auto
              */
             state_store: components["schemas"]["StateStore"];
             /**
              * Store Metrics After Completion
-             * @description The figures of its stages stay with the result of a job that has ended. Needs metrics_enabled.
+             * @description The result of an ended job keeps the figures of its stages. Needs metrics_enabled.
              * @default false
              */
             store_metrics_after_completion: boolean;
             /**
              * Suspend On Failure
-             * @description After an error the job is SUSPENDED with its cause and keeps its state, instead of FAILED.
+             * @description After an error the job is SUSPENDED with its cause and keeps its state. Otherwise it is FAILED.
              * @default false
              */
             suspend_on_failure: boolean;
             /**
              * Timeout Ms
-             * @description A job that has run so long since its last start is ended: it is FAILED and keeps its state. Without it a job may run for ever.
+             * @description A job that runs longer than this since its last start is ended: it is FAILED and keeps its state. Without it a job may run forever.
              */
             timeout_ms: number | null;
         };
@@ -2425,7 +2425,7 @@ export interface components {
             journal_capacity?: number | null;
             /**
              * Ttl Seconds
-             * @description Entries expire so long after their last write; 0: never
+             * @description Time after the last write when an entry expires; 0: never
              */
             ttl_seconds?: number | null;
         };
@@ -2766,7 +2766,7 @@ export interface components {
              * @description True if any stage is refused: the new version would not start from there
              */
             refused: boolean;
-            /** @description The checkpoint is resumed, or laid down anew */
+            /** @description The checkpoint is resumed, or created anew */
             way: components["schemas"]["Way"];
         };
         /**
@@ -3372,7 +3372,7 @@ export interface operations {
                     "application/json": components["schemas"]["Artifact"][];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -3415,7 +3415,7 @@ export interface operations {
                     "application/json": components["schemas"]["AuditEntry"][];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -3457,7 +3457,7 @@ export interface operations {
                     "application/json": components["schemas"]["Backup"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -3577,7 +3577,7 @@ export interface operations {
                     "application/json": components["schemas"]["CheckModel"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -3615,7 +3615,7 @@ export interface operations {
                     "application/json": components["schemas"]["ClusterInfo"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -3658,7 +3658,7 @@ export interface operations {
                     "application/json": components["schemas"]["MemberInfo"][];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -3696,7 +3696,7 @@ export interface operations {
                     "application/json": components["schemas"]["MemberModel"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -3735,7 +3735,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -3771,7 +3771,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -3796,7 +3796,7 @@ export interface operations {
             query?: {
                 /** @description Only events of these kinds; repeatable */
                 kind?: components["schemas"]["FeedKind"][];
-                /** @description The stream ends after so many; else with the server */
+                /** @description The stream ends after this many; otherwise with the server */
                 seconds?: number | null;
             };
             header?: {
@@ -3817,7 +3817,7 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -3866,7 +3866,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobStatus"][];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -3934,42 +3934,42 @@ export interface operations {
                      * @description Job options over those in the code; null leaves them
                      */
                     options?: {
-                        /** @description Stages and sources whose saved state, or place, may be dropped by this one start from a snapshot, or update. Without it a version that would drop any is refused. It is asked for anew each time. Write true for all, or a JSON list of names, or names with commas between them. */
+                        /** @description Stages and sources whose saved state, or position, this start from a snapshot, or this update, may drop. Without it a version that would drop any is refused. It counts for one start or update only. Write true for all, or a JSON list of names, or names with commas between them. */
                         allow_drop?: unknown;
                         /**
-                         * @description The job may write into folders and maps that another active job writes into, or above or below such a folder, and may read as a stream what it writes itself. Without it such a job fails once it is compiled, and such an update is refused. Write true or false. Default: false.
+                         * @description The job may write into folders and maps that another active job writes into, or into a folder above or below such a folder. It may also read as a stream what it writes itself. Without this option such a job fails once it is compiled, and such an update is refused. Write true or false. Default: false.
                          * @example true
                          * @example false
                          */
                         allow_shared?: unknown;
                         /**
-                         * @description The job follows the members of a cluster: when some have joined or left it is planned anew for all that there are, with its state in as many partitions as they have cores. Without it the job stays on the members that it was started on; when one of them leaves it is SUSPENDED, or FAILED if its guarantee is none. Write true or false. Default: true.
+                         * @description The job follows the members of a cluster. When some have joined or left, it is planned anew for all present members, with its state in as many partitions as they have cores. Without it the job stays on the members that it started on. When one of them leaves, the job is SUSPENDED, or FAILED if its guarantee is none. Write true or false. Default: true.
                          * @example true
                          * @example false
                          */
                         auto_scaling?: unknown;
-                        /** @description A version whose code takes longer to load and compile is refused, or fails. Give it at submission: what the code itself says is known only once it is loaded. Write a duration, such as 3 minutes. Default: 3 minutes. */
+                        /** @description A version whose code takes longer than this to load and compile is refused, or fails. Give it at submission: an option in the code is known only after the code is loaded. Write a duration, such as 3 minutes. Default: 3 minutes. */
                         compile_timeout?: unknown;
-                        /** @description A run with a later epoch that takes longer is ended and started again from the epoch before. Write a duration, such as 15 minutes. Default: 15 minutes. */
+                        /** @description A run with a later epoch that takes longer than this is ended, and started again from the previous epoch. Write a duration, such as 15 minutes. Default: 15 minutes. */
                         epoch_timeout?: unknown;
-                        /** @description A run that has not restored its state and processed an epoch so long after compiling fails; in an update the version before goes on. Write a duration, such as 15 minutes. Default: 15 minutes. */
+                        /** @description A run fails if it takes longer than this after compiling to restore its state and process an epoch. In an update, the previous version then goes on. Write a duration, such as 15 minutes. Default: 15 minutes. */
                         first_epoch_timeout?: unknown;
-                        /** @description The named snapshot that the job starts from. An update starts from the one that it takes itself. Write the name of a snapshot. */
+                        /** @description The snapshot that the job starts from, by its name. An update starts from the snapshot that it takes itself. Write the name of a snapshot. */
                         initial_snapshot?: unknown;
-                        /** @description A job fails, and keeps its state, once one of its stages holds more rows of state than this, in all partitions together: distinct, joins, rolling aggregates, map_stateful and code of your own. Windows and sessions are not counted. A job whose sources all end keeps no state, and is refused with it. Write a whole number from 1, or none. Default: none. */
+                        /** @description A job fails, and keeps its state, once one of its stages holds more rows of state than this, in all partitions together. It counts distinct, joins, rolling aggregates, map_stateful and code of your own, but not windows and sessions. A job whose sources all end keeps no state, and is refused with this option. Write a whole number from 1, or none. Default: none. */
                         max_accumulated_records?: unknown;
-                        /** @description A row of a stream whose event time is further ahead of the clock is left out: one such time would make all rows that follow late. It is counted and told in the log, and goes to the dead_letters of its with_timestamps. A max_ahead that the code gives there goes before this one. Write a duration, such as 1 hour, or unlimited. Default: 1 day. */
+                        /** @description A row of a stream whose event time is further ahead of the clock than this is left out: one such time would make all later rows late. The row is counted and logged, and goes to the dead_letters of its with_timestamps. A max_ahead of with_timestamps in the code overrides this option. Write a duration, such as 1 hour, or unlimited. Default: 1 day. */
                         max_ahead?: unknown;
                         /**
-                         * @description Rows, state and late rows are counted by stage, and /metrics tells of the job. Without it only its state, epoch and totals are known. Write true or false. Default: true.
+                         * @description Rows, state and late rows are counted for each stage, and /metrics has the job. Without it you see only its state, epoch and totals. Write true or false. Default: true.
                          * @example true
                          * @example false
                          */
                         metrics_enabled?: unknown;
-                        /** @description Shuffle partitions of the query; without it the number of cores, which on a cluster of members auto_scaling follows. Write a whole number from 1. */
+                        /** @description Shuffle partitions of the query. The default is the number of cores; on a cluster of members, auto_scaling follows it. Write a whole number from 1. */
                         partitions?: unknown;
                         /**
-                         * @description What a restart promises: nothing (it starts empty), no event lost, or none lost and none doubled. With at_least_once state and files are as with exactly_once; an epoch that was cut off after a map sink had written it is written into that map again, so that merge and update see its rows twice, and the journal tells of them twice. Write none, at_least_once or exactly_once. Default: exactly_once.
+                         * @description The promise of a restart: nothing (the job starts empty), no event lost, or none lost and none doubled. With at_least_once, state and files are as with exactly_once. But an epoch that is cut off after a map sink has written it reaches the map again. There, merge and update see its rows twice, and the journal reports them twice. Write none, at_least_once or exactly_once. Default: exactly_once.
                          * @example none
                          * @example at_least_once
                          * @example exactly_once
@@ -3978,45 +3978,45 @@ export interface operations {
                         /** @description Stages whose saved state goes on under another name. Write a JSON object of new name to old name, or new=old,new=old. */
                         renamed?: unknown;
                         /**
-                         * @description The job has a first recovery point before it reads an event, and is RUNNING only after it. A job that starts from a snapshot always has. Without meaning for guarantee none. Write true or false. Default: false.
+                         * @description The job has a first recovery point before it reads an event, and is RUNNING only after it. A job that starts from a snapshot always has one. No effect with guarantee none. Write true or false. Default: false.
                          * @example true
                          * @example false
                          */
                         require_snapshot_before_processing?: unknown;
-                        /** @description Packages that the job needs beside those that its artifact names (docs/dependencies.md). Give it at submission: the code is loaded with them. Write a JSON list, or one a line, such as six>=1.16. */
+                        /** @description Packages that the job needs in addition to those that its artifact names (docs/dependencies.md). Give it at submission: the code is loaded with them. Write a JSON list, or one a line, such as six>=1.16. */
                         requirements?: unknown;
-                        /** @description How a job is tried again after an error that may pass (docs/restarting.md); others end it at once. exponential-delay (initial-backoff=1s max-backoff=1min backoff-multiplier=1.5 jitter-factor=0.1 reset-backoff-threshold=0s attempts-before-reset-backoff=infinite), fixed-delay (attempts=1 delay=1s), failure-rate (max-failures-per-interval=1 failure-rate-interval=1min delay=1s): what stands in brackets holds where you do not say otherwise. none: no run that ends by itself is started again. Write none, fixed-delay, exponential-delay or failure-rate, with parameters as in 'fixed-delay attempts=10 delay=5s', or a JSON object with a type. Default: exponential-delay. */
+                        /** @description How a job is tried again after an error that may pass (docs/restarting.md). Other errors end it at once. exponential-delay (initial-backoff=1s max-backoff=1min backoff-multiplier=1.5 jitter-factor=0.1 reset-backoff-threshold=0s attempts-before-reset-backoff=infinite), fixed-delay (attempts=1 delay=1s), failure-rate (max-failures-per-interval=1 failure-rate-interval=1min delay=1s). The values in brackets are the defaults. none: no run that ends by itself is started again. Write none, fixed-delay, exponential-delay or failure-rate, with parameters as in 'fixed-delay attempts=10 delay=5s', or a JSON object with a type. Default: exponential-delay. */
                         restart?: unknown;
-                        /** @description How far apart two recovery points (epochs) may be: sources bring no more into an epoch, but so much that four fifths of its time go to rows. 0: as they can. Write a duration, such as 10 seconds or 250 ms; a number is in seconds. Default: 10 seconds. */
+                        /** @description The longest time between two recovery points (epochs). Sources limit their input for it, but at least four fifths of an epoch's time go to rows. 0: no limit. Write a duration, such as 10 seconds or 250 ms; a number is in seconds. Default: 10 seconds. */
                         snapshot_interval?: unknown;
-                        /** @description Further Spark SQL settings of this job's session, for experts; not those that saved state depends on. Write a JSON object; on the command line also spark.some.setting=value. */
+                        /** @description Further Spark SQL settings of this job's session, for experts. Settings that saved state depends on are refused. Write a JSON object; on the command line also spark.some.setting=value. */
                         spark?: unknown;
                         /**
-                         * @description The job runs only while more than half of its members are there: of those at its submission, or of the most that it was started on or that have been there since. Without them it waits in NOT_RUNNING. Write true or false. Default: false.
+                         * @description The job runs only while more than half of its members are present. That is half of the members at its submission, or of the most that it has started on or that have been present since. Otherwise it waits in NOT_RUNNING. Write true or false. Default: false.
                          * @example true
                          * @example false
                          */
                         split_brain_protection?: unknown;
                         /**
-                         * @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits; auto begins in the heap, on one machine, if every source limits what an epoch reads and no window has early results, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is there. Write auto, memory or rocksdb. Default: auto.
+                         * @description The place of state while the job runs: the runner's disk (rocksdb) or its heap (memory). The heap is faster, for state that fits. With auto, state begins in the heap and moves to the disk once state no longer fits. It begins in the heap only on one machine, if every source limits the input of an epoch and no window has early results. A job that goes on from its own state leaves it where it is. A job that starts from a snapshot moves it, but auto leaves state that is on disk there. Write auto, memory or rocksdb. Default: auto.
                          * @example auto
                          * @example memory
                          * @example rocksdb
                          */
                         state_store?: unknown;
                         /**
-                         * @description The figures of its stages stay with the result of a job that has ended. Needs metrics_enabled. Write true or false. Default: false.
+                         * @description The result of an ended job keeps the figures of its stages. Needs metrics_enabled. Write true or false. Default: false.
                          * @example true
                          * @example false
                          */
                         store_metrics_after_completion?: unknown;
                         /**
-                         * @description After an error the job is SUSPENDED with its cause and keeps its state, instead of FAILED. Write true or false. Default: false.
+                         * @description After an error the job is SUSPENDED with its cause and keeps its state. Otherwise it is FAILED. Write true or false. Default: false.
                          * @example true
                          * @example false
                          */
                         suspend_on_failure?: unknown;
-                        /** @description A job that has run so long since its last start is ended: it is FAILED and keeps its state. Without it a job may run for ever. Write a duration, such as 2 hours, or none. Default: none. */
+                        /** @description A job that runs longer than this since its last start is ended: it is FAILED and keeps its state. Without it a job may run forever. Write a duration, such as 2 hours, or none. Default: none. */
                         timeout?: unknown;
                     };
                 };
@@ -4063,42 +4063,42 @@ export interface operations {
                          * @description Job options over those in the code; null leaves them
                          */
                         options?: {
-                            /** @description Stages and sources whose saved state, or place, may be dropped by this one start from a snapshot, or update. Without it a version that would drop any is refused. It is asked for anew each time. Write true for all, or a JSON list of names, or names with commas between them. */
+                            /** @description Stages and sources whose saved state, or position, this start from a snapshot, or this update, may drop. Without it a version that would drop any is refused. It counts for one start or update only. Write true for all, or a JSON list of names, or names with commas between them. */
                             allow_drop?: unknown;
                             /**
-                             * @description The job may write into folders and maps that another active job writes into, or above or below such a folder, and may read as a stream what it writes itself. Without it such a job fails once it is compiled, and such an update is refused. Write true or false. Default: false.
+                             * @description The job may write into folders and maps that another active job writes into, or into a folder above or below such a folder. It may also read as a stream what it writes itself. Without this option such a job fails once it is compiled, and such an update is refused. Write true or false. Default: false.
                              * @example true
                              * @example false
                              */
                             allow_shared?: unknown;
                             /**
-                             * @description The job follows the members of a cluster: when some have joined or left it is planned anew for all that there are, with its state in as many partitions as they have cores. Without it the job stays on the members that it was started on; when one of them leaves it is SUSPENDED, or FAILED if its guarantee is none. Write true or false. Default: true.
+                             * @description The job follows the members of a cluster. When some have joined or left, it is planned anew for all present members, with its state in as many partitions as they have cores. Without it the job stays on the members that it started on. When one of them leaves, the job is SUSPENDED, or FAILED if its guarantee is none. Write true or false. Default: true.
                              * @example true
                              * @example false
                              */
                             auto_scaling?: unknown;
-                            /** @description A version whose code takes longer to load and compile is refused, or fails. Give it at submission: what the code itself says is known only once it is loaded. Write a duration, such as 3 minutes. Default: 3 minutes. */
+                            /** @description A version whose code takes longer than this to load and compile is refused, or fails. Give it at submission: an option in the code is known only after the code is loaded. Write a duration, such as 3 minutes. Default: 3 minutes. */
                             compile_timeout?: unknown;
-                            /** @description A run with a later epoch that takes longer is ended and started again from the epoch before. Write a duration, such as 15 minutes. Default: 15 minutes. */
+                            /** @description A run with a later epoch that takes longer than this is ended, and started again from the previous epoch. Write a duration, such as 15 minutes. Default: 15 minutes. */
                             epoch_timeout?: unknown;
-                            /** @description A run that has not restored its state and processed an epoch so long after compiling fails; in an update the version before goes on. Write a duration, such as 15 minutes. Default: 15 minutes. */
+                            /** @description A run fails if it takes longer than this after compiling to restore its state and process an epoch. In an update, the previous version then goes on. Write a duration, such as 15 minutes. Default: 15 minutes. */
                             first_epoch_timeout?: unknown;
-                            /** @description The named snapshot that the job starts from. An update starts from the one that it takes itself. Write the name of a snapshot. */
+                            /** @description The snapshot that the job starts from, by its name. An update starts from the snapshot that it takes itself. Write the name of a snapshot. */
                             initial_snapshot?: unknown;
-                            /** @description A job fails, and keeps its state, once one of its stages holds more rows of state than this, in all partitions together: distinct, joins, rolling aggregates, map_stateful and code of your own. Windows and sessions are not counted. A job whose sources all end keeps no state, and is refused with it. Write a whole number from 1, or none. Default: none. */
+                            /** @description A job fails, and keeps its state, once one of its stages holds more rows of state than this, in all partitions together. It counts distinct, joins, rolling aggregates, map_stateful and code of your own, but not windows and sessions. A job whose sources all end keeps no state, and is refused with this option. Write a whole number from 1, or none. Default: none. */
                             max_accumulated_records?: unknown;
-                            /** @description A row of a stream whose event time is further ahead of the clock is left out: one such time would make all rows that follow late. It is counted and told in the log, and goes to the dead_letters of its with_timestamps. A max_ahead that the code gives there goes before this one. Write a duration, such as 1 hour, or unlimited. Default: 1 day. */
+                            /** @description A row of a stream whose event time is further ahead of the clock than this is left out: one such time would make all later rows late. The row is counted and logged, and goes to the dead_letters of its with_timestamps. A max_ahead of with_timestamps in the code overrides this option. Write a duration, such as 1 hour, or unlimited. Default: 1 day. */
                             max_ahead?: unknown;
                             /**
-                             * @description Rows, state and late rows are counted by stage, and /metrics tells of the job. Without it only its state, epoch and totals are known. Write true or false. Default: true.
+                             * @description Rows, state and late rows are counted for each stage, and /metrics has the job. Without it you see only its state, epoch and totals. Write true or false. Default: true.
                              * @example true
                              * @example false
                              */
                             metrics_enabled?: unknown;
-                            /** @description Shuffle partitions of the query; without it the number of cores, which on a cluster of members auto_scaling follows. Write a whole number from 1. */
+                            /** @description Shuffle partitions of the query. The default is the number of cores; on a cluster of members, auto_scaling follows it. Write a whole number from 1. */
                             partitions?: unknown;
                             /**
-                             * @description What a restart promises: nothing (it starts empty), no event lost, or none lost and none doubled. With at_least_once state and files are as with exactly_once; an epoch that was cut off after a map sink had written it is written into that map again, so that merge and update see its rows twice, and the journal tells of them twice. Write none, at_least_once or exactly_once. Default: exactly_once.
+                             * @description The promise of a restart: nothing (the job starts empty), no event lost, or none lost and none doubled. With at_least_once, state and files are as with exactly_once. But an epoch that is cut off after a map sink has written it reaches the map again. There, merge and update see its rows twice, and the journal reports them twice. Write none, at_least_once or exactly_once. Default: exactly_once.
                              * @example none
                              * @example at_least_once
                              * @example exactly_once
@@ -4107,45 +4107,45 @@ export interface operations {
                             /** @description Stages whose saved state goes on under another name. Write a JSON object of new name to old name, or new=old,new=old. */
                             renamed?: unknown;
                             /**
-                             * @description The job has a first recovery point before it reads an event, and is RUNNING only after it. A job that starts from a snapshot always has. Without meaning for guarantee none. Write true or false. Default: false.
+                             * @description The job has a first recovery point before it reads an event, and is RUNNING only after it. A job that starts from a snapshot always has one. No effect with guarantee none. Write true or false. Default: false.
                              * @example true
                              * @example false
                              */
                             require_snapshot_before_processing?: unknown;
-                            /** @description Packages that the job needs beside those that its artifact names (docs/dependencies.md). Give it at submission: the code is loaded with them. Write a JSON list, or one a line, such as six>=1.16. */
+                            /** @description Packages that the job needs in addition to those that its artifact names (docs/dependencies.md). Give it at submission: the code is loaded with them. Write a JSON list, or one a line, such as six>=1.16. */
                             requirements?: unknown;
-                            /** @description How a job is tried again after an error that may pass (docs/restarting.md); others end it at once. exponential-delay (initial-backoff=1s max-backoff=1min backoff-multiplier=1.5 jitter-factor=0.1 reset-backoff-threshold=0s attempts-before-reset-backoff=infinite), fixed-delay (attempts=1 delay=1s), failure-rate (max-failures-per-interval=1 failure-rate-interval=1min delay=1s): what stands in brackets holds where you do not say otherwise. none: no run that ends by itself is started again. Write none, fixed-delay, exponential-delay or failure-rate, with parameters as in 'fixed-delay attempts=10 delay=5s', or a JSON object with a type. Default: exponential-delay. */
+                            /** @description How a job is tried again after an error that may pass (docs/restarting.md). Other errors end it at once. exponential-delay (initial-backoff=1s max-backoff=1min backoff-multiplier=1.5 jitter-factor=0.1 reset-backoff-threshold=0s attempts-before-reset-backoff=infinite), fixed-delay (attempts=1 delay=1s), failure-rate (max-failures-per-interval=1 failure-rate-interval=1min delay=1s). The values in brackets are the defaults. none: no run that ends by itself is started again. Write none, fixed-delay, exponential-delay or failure-rate, with parameters as in 'fixed-delay attempts=10 delay=5s', or a JSON object with a type. Default: exponential-delay. */
                             restart?: unknown;
-                            /** @description How far apart two recovery points (epochs) may be: sources bring no more into an epoch, but so much that four fifths of its time go to rows. 0: as they can. Write a duration, such as 10 seconds or 250 ms; a number is in seconds. Default: 10 seconds. */
+                            /** @description The longest time between two recovery points (epochs). Sources limit their input for it, but at least four fifths of an epoch's time go to rows. 0: no limit. Write a duration, such as 10 seconds or 250 ms; a number is in seconds. Default: 10 seconds. */
                             snapshot_interval?: unknown;
-                            /** @description Further Spark SQL settings of this job's session, for experts; not those that saved state depends on. Write a JSON object; on the command line also spark.some.setting=value. */
+                            /** @description Further Spark SQL settings of this job's session, for experts. Settings that saved state depends on are refused. Write a JSON object; on the command line also spark.some.setting=value. */
                             spark?: unknown;
                             /**
-                             * @description The job runs only while more than half of its members are there: of those at its submission, or of the most that it was started on or that have been there since. Without them it waits in NOT_RUNNING. Write true or false. Default: false.
+                             * @description The job runs only while more than half of its members are present. That is half of the members at its submission, or of the most that it has started on or that have been present since. Otherwise it waits in NOT_RUNNING. Write true or false. Default: false.
                              * @example true
                              * @example false
                              */
                             split_brain_protection?: unknown;
                             /**
-                             * @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits; auto begins in the heap, on one machine, if every source limits what an epoch reads and no window has early results, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is there. Write auto, memory or rocksdb. Default: auto.
+                             * @description The place of state while the job runs: the runner's disk (rocksdb) or its heap (memory). The heap is faster, for state that fits. With auto, state begins in the heap and moves to the disk once state no longer fits. It begins in the heap only on one machine, if every source limits the input of an epoch and no window has early results. A job that goes on from its own state leaves it where it is. A job that starts from a snapshot moves it, but auto leaves state that is on disk there. Write auto, memory or rocksdb. Default: auto.
                              * @example auto
                              * @example memory
                              * @example rocksdb
                              */
                             state_store?: unknown;
                             /**
-                             * @description The figures of its stages stay with the result of a job that has ended. Needs metrics_enabled. Write true or false. Default: false.
+                             * @description The result of an ended job keeps the figures of its stages. Needs metrics_enabled. Write true or false. Default: false.
                              * @example true
                              * @example false
                              */
                             store_metrics_after_completion?: unknown;
                             /**
-                             * @description After an error the job is SUSPENDED with its cause and keeps its state, instead of FAILED. Write true or false. Default: false.
+                             * @description After an error the job is SUSPENDED with its cause and keeps its state. Otherwise it is FAILED. Write true or false. Default: false.
                              * @example true
                              * @example false
                              */
                             suspend_on_failure?: unknown;
-                            /** @description A job that has run so long since its last start is ended: it is FAILED and keeps its state. Without it a job may run for ever. Write a duration, such as 2 hours, or none. Default: none. */
+                            /** @description A job that runs longer than this since its last start is ended: it is FAILED and keeps its state. Without it a job may run forever. Write a duration, such as 2 hours, or none. Default: none. */
                             timeout?: unknown;
                         };
                     };
@@ -4162,7 +4162,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobStatus"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -4208,7 +4208,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobStatus"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -4249,7 +4249,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobStatus"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -4294,7 +4294,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobStatus"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -4335,7 +4335,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobStatus"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -4360,9 +4360,9 @@ export interface operations {
             query?: {
                 /** @description The `next` of the page before */
                 after?: number;
-                /** @description At most so many events */
+                /** @description Most events of the answer */
                 limit?: number;
-                /** @description Wait so long while there are none */
+                /** @description Seconds to wait for an event */
                 wait_seconds?: number;
             };
             header?: never;
@@ -4383,7 +4383,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobEvents"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -4427,7 +4427,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobGraph"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -4473,7 +4473,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobHistory"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -4498,7 +4498,7 @@ export interface operations {
             query?: {
                 /** @description The `next` of the page before */
                 after?: number;
-                /** @description At most so many lines */
+                /** @description Most lines of the answer */
                 limit?: number;
             };
             header?: never;
@@ -4519,7 +4519,7 @@ export interface operations {
                     "application/json": components["schemas"]["LogPage"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -4560,7 +4560,7 @@ export interface operations {
                     "application/json": components["schemas"]["Progress"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -4601,7 +4601,7 @@ export interface operations {
                     "application/json": components["schemas"]["OptionInForce"][];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -4642,7 +4642,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobStatus"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -4683,7 +4683,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobStatus"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -4724,7 +4724,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobStatus"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -4769,7 +4769,7 @@ export interface operations {
                     "application/json": components["schemas"]["SnapshotRecord"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -4810,7 +4810,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobStatus"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -4866,40 +4866,40 @@ export interface operations {
                      * @description Job options over those of the version before
                      */
                     options?: {
-                        /** @description Stages and sources whose saved state, or place, may be dropped by this one start from a snapshot, or update. Without it a version that would drop any is refused. It is asked for anew each time. Write true for all, or a JSON list of names, or names with commas between them. */
+                        /** @description Stages and sources whose saved state, or position, this start from a snapshot, or this update, may drop. Without it a version that would drop any is refused. It counts for one start or update only. Write true for all, or a JSON list of names, or names with commas between them. */
                         allow_drop?: unknown;
                         /**
-                         * @description The job may write into folders and maps that another active job writes into, or above or below such a folder, and may read as a stream what it writes itself. Without it such a job fails once it is compiled, and such an update is refused. Write true or false. Default: false.
+                         * @description The job may write into folders and maps that another active job writes into, or into a folder above or below such a folder. It may also read as a stream what it writes itself. Without this option such a job fails once it is compiled, and such an update is refused. Write true or false. Default: false.
                          * @example true
                          * @example false
                          */
                         allow_shared?: unknown;
                         /**
-                         * @description The job follows the members of a cluster: when some have joined or left it is planned anew for all that there are, with its state in as many partitions as they have cores. Without it the job stays on the members that it was started on; when one of them leaves it is SUSPENDED, or FAILED if its guarantee is none. Write true or false. Default: true.
+                         * @description The job follows the members of a cluster. When some have joined or left, it is planned anew for all present members, with its state in as many partitions as they have cores. Without it the job stays on the members that it started on. When one of them leaves, the job is SUSPENDED, or FAILED if its guarantee is none. Write true or false. Default: true.
                          * @example true
                          * @example false
                          */
                         auto_scaling?: unknown;
-                        /** @description A version whose code takes longer to load and compile is refused, or fails. Give it at submission: what the code itself says is known only once it is loaded. Write a duration, such as 3 minutes. Default: 3 minutes. */
+                        /** @description A version whose code takes longer than this to load and compile is refused, or fails. Give it at submission: an option in the code is known only after the code is loaded. Write a duration, such as 3 minutes. Default: 3 minutes. */
                         compile_timeout?: unknown;
-                        /** @description A run with a later epoch that takes longer is ended and started again from the epoch before. Write a duration, such as 15 minutes. Default: 15 minutes. */
+                        /** @description A run with a later epoch that takes longer than this is ended, and started again from the previous epoch. Write a duration, such as 15 minutes. Default: 15 minutes. */
                         epoch_timeout?: unknown;
-                        /** @description A run that has not restored its state and processed an epoch so long after compiling fails; in an update the version before goes on. Write a duration, such as 15 minutes. Default: 15 minutes. */
+                        /** @description A run fails if it takes longer than this after compiling to restore its state and process an epoch. In an update, the previous version then goes on. Write a duration, such as 15 minutes. Default: 15 minutes. */
                         first_epoch_timeout?: unknown;
-                        /** @description A job fails, and keeps its state, once one of its stages holds more rows of state than this, in all partitions together: distinct, joins, rolling aggregates, map_stateful and code of your own. Windows and sessions are not counted. A job whose sources all end keeps no state, and is refused with it. Write a whole number from 1, or none. Default: none. */
+                        /** @description A job fails, and keeps its state, once one of its stages holds more rows of state than this, in all partitions together. It counts distinct, joins, rolling aggregates, map_stateful and code of your own, but not windows and sessions. A job whose sources all end keeps no state, and is refused with this option. Write a whole number from 1, or none. Default: none. */
                         max_accumulated_records?: unknown;
-                        /** @description A row of a stream whose event time is further ahead of the clock is left out: one such time would make all rows that follow late. It is counted and told in the log, and goes to the dead_letters of its with_timestamps. A max_ahead that the code gives there goes before this one. Write a duration, such as 1 hour, or unlimited. Default: 1 day. */
+                        /** @description A row of a stream whose event time is further ahead of the clock than this is left out: one such time would make all later rows late. The row is counted and logged, and goes to the dead_letters of its with_timestamps. A max_ahead of with_timestamps in the code overrides this option. Write a duration, such as 1 hour, or unlimited. Default: 1 day. */
                         max_ahead?: unknown;
                         /**
-                         * @description Rows, state and late rows are counted by stage, and /metrics tells of the job. Without it only its state, epoch and totals are known. Write true or false. Default: true.
+                         * @description Rows, state and late rows are counted for each stage, and /metrics has the job. Without it you see only its state, epoch and totals. Write true or false. Default: true.
                          * @example true
                          * @example false
                          */
                         metrics_enabled?: unknown;
-                        /** @description Shuffle partitions of the query; without it the number of cores, which on a cluster of members auto_scaling follows. Write a whole number from 1. */
+                        /** @description Shuffle partitions of the query. The default is the number of cores; on a cluster of members, auto_scaling follows it. Write a whole number from 1. */
                         partitions?: unknown;
                         /**
-                         * @description What a restart promises: nothing (it starts empty), no event lost, or none lost and none doubled. With at_least_once state and files are as with exactly_once; an epoch that was cut off after a map sink had written it is written into that map again, so that merge and update see its rows twice, and the journal tells of them twice. Write none, at_least_once or exactly_once. Default: exactly_once.
+                         * @description The promise of a restart: nothing (the job starts empty), no event lost, or none lost and none doubled. With at_least_once, state and files are as with exactly_once. But an epoch that is cut off after a map sink has written it reaches the map again. There, merge and update see its rows twice, and the journal reports them twice. Write none, at_least_once or exactly_once. Default: exactly_once.
                          * @example none
                          * @example at_least_once
                          * @example exactly_once
@@ -4908,45 +4908,45 @@ export interface operations {
                         /** @description Stages whose saved state goes on under another name. Write a JSON object of new name to old name, or new=old,new=old. */
                         renamed?: unknown;
                         /**
-                         * @description The job has a first recovery point before it reads an event, and is RUNNING only after it. A job that starts from a snapshot always has. Without meaning for guarantee none. Write true or false. Default: false.
+                         * @description The job has a first recovery point before it reads an event, and is RUNNING only after it. A job that starts from a snapshot always has one. No effect with guarantee none. Write true or false. Default: false.
                          * @example true
                          * @example false
                          */
                         require_snapshot_before_processing?: unknown;
-                        /** @description Packages that the job needs beside those that its artifact names (docs/dependencies.md). Give it at submission: the code is loaded with them. Write a JSON list, or one a line, such as six>=1.16. */
+                        /** @description Packages that the job needs in addition to those that its artifact names (docs/dependencies.md). Give it at submission: the code is loaded with them. Write a JSON list, or one a line, such as six>=1.16. */
                         requirements?: unknown;
-                        /** @description How a job is tried again after an error that may pass (docs/restarting.md); others end it at once. exponential-delay (initial-backoff=1s max-backoff=1min backoff-multiplier=1.5 jitter-factor=0.1 reset-backoff-threshold=0s attempts-before-reset-backoff=infinite), fixed-delay (attempts=1 delay=1s), failure-rate (max-failures-per-interval=1 failure-rate-interval=1min delay=1s): what stands in brackets holds where you do not say otherwise. none: no run that ends by itself is started again. Write none, fixed-delay, exponential-delay or failure-rate, with parameters as in 'fixed-delay attempts=10 delay=5s', or a JSON object with a type. Default: exponential-delay. */
+                        /** @description How a job is tried again after an error that may pass (docs/restarting.md). Other errors end it at once. exponential-delay (initial-backoff=1s max-backoff=1min backoff-multiplier=1.5 jitter-factor=0.1 reset-backoff-threshold=0s attempts-before-reset-backoff=infinite), fixed-delay (attempts=1 delay=1s), failure-rate (max-failures-per-interval=1 failure-rate-interval=1min delay=1s). The values in brackets are the defaults. none: no run that ends by itself is started again. Write none, fixed-delay, exponential-delay or failure-rate, with parameters as in 'fixed-delay attempts=10 delay=5s', or a JSON object with a type. Default: exponential-delay. */
                         restart?: unknown;
-                        /** @description How far apart two recovery points (epochs) may be: sources bring no more into an epoch, but so much that four fifths of its time go to rows. 0: as they can. Write a duration, such as 10 seconds or 250 ms; a number is in seconds. Default: 10 seconds. */
+                        /** @description The longest time between two recovery points (epochs). Sources limit their input for it, but at least four fifths of an epoch's time go to rows. 0: no limit. Write a duration, such as 10 seconds or 250 ms; a number is in seconds. Default: 10 seconds. */
                         snapshot_interval?: unknown;
-                        /** @description Further Spark SQL settings of this job's session, for experts; not those that saved state depends on. Write a JSON object; on the command line also spark.some.setting=value. */
+                        /** @description Further Spark SQL settings of this job's session, for experts. Settings that saved state depends on are refused. Write a JSON object; on the command line also spark.some.setting=value. */
                         spark?: unknown;
                         /**
-                         * @description The job runs only while more than half of its members are there: of those at its submission, or of the most that it was started on or that have been there since. Without them it waits in NOT_RUNNING. Write true or false. Default: false.
+                         * @description The job runs only while more than half of its members are present. That is half of the members at its submission, or of the most that it has started on or that have been present since. Otherwise it waits in NOT_RUNNING. Write true or false. Default: false.
                          * @example true
                          * @example false
                          */
                         split_brain_protection?: unknown;
                         /**
-                         * @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits; auto begins in the heap, on one machine, if every source limits what an epoch reads and no window has early results, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is there. Write auto, memory or rocksdb. Default: auto.
+                         * @description The place of state while the job runs: the runner's disk (rocksdb) or its heap (memory). The heap is faster, for state that fits. With auto, state begins in the heap and moves to the disk once state no longer fits. It begins in the heap only on one machine, if every source limits the input of an epoch and no window has early results. A job that goes on from its own state leaves it where it is. A job that starts from a snapshot moves it, but auto leaves state that is on disk there. Write auto, memory or rocksdb. Default: auto.
                          * @example auto
                          * @example memory
                          * @example rocksdb
                          */
                         state_store?: unknown;
                         /**
-                         * @description The figures of its stages stay with the result of a job that has ended. Needs metrics_enabled. Write true or false. Default: false.
+                         * @description The result of an ended job keeps the figures of its stages. Needs metrics_enabled. Write true or false. Default: false.
                          * @example true
                          * @example false
                          */
                         store_metrics_after_completion?: unknown;
                         /**
-                         * @description After an error the job is SUSPENDED with its cause and keeps its state, instead of FAILED. Write true or false. Default: false.
+                         * @description After an error the job is SUSPENDED with its cause and keeps its state. Otherwise it is FAILED. Write true or false. Default: false.
                          * @example true
                          * @example false
                          */
                         suspend_on_failure?: unknown;
-                        /** @description A job that has run so long since its last start is ended: it is FAILED and keeps its state. Without it a job may run for ever. Write a duration, such as 2 hours, or none. Default: none. */
+                        /** @description A job that runs longer than this since its last start is ended: it is FAILED and keeps its state. Without it a job may run forever. Write a duration, such as 2 hours, or none. Default: none. */
                         timeout?: unknown;
                     };
                     /**
@@ -4956,7 +4956,7 @@ export interface operations {
                     snapshot?: string | null;
                     /**
                      * Watch Seconds
-                     * @description Go back to the old version if the new one fails within so many seconds
+                     * @description Go back to the old version if the new one fails within this many seconds
                      * @default 0
                      */
                     watch_seconds?: number;
@@ -4989,40 +4989,40 @@ export interface operations {
                          * @description Job options over those of the version before
                          */
                         options?: {
-                            /** @description Stages and sources whose saved state, or place, may be dropped by this one start from a snapshot, or update. Without it a version that would drop any is refused. It is asked for anew each time. Write true for all, or a JSON list of names, or names with commas between them. */
+                            /** @description Stages and sources whose saved state, or position, this start from a snapshot, or this update, may drop. Without it a version that would drop any is refused. It counts for one start or update only. Write true for all, or a JSON list of names, or names with commas between them. */
                             allow_drop?: unknown;
                             /**
-                             * @description The job may write into folders and maps that another active job writes into, or above or below such a folder, and may read as a stream what it writes itself. Without it such a job fails once it is compiled, and such an update is refused. Write true or false. Default: false.
+                             * @description The job may write into folders and maps that another active job writes into, or into a folder above or below such a folder. It may also read as a stream what it writes itself. Without this option such a job fails once it is compiled, and such an update is refused. Write true or false. Default: false.
                              * @example true
                              * @example false
                              */
                             allow_shared?: unknown;
                             /**
-                             * @description The job follows the members of a cluster: when some have joined or left it is planned anew for all that there are, with its state in as many partitions as they have cores. Without it the job stays on the members that it was started on; when one of them leaves it is SUSPENDED, or FAILED if its guarantee is none. Write true or false. Default: true.
+                             * @description The job follows the members of a cluster. When some have joined or left, it is planned anew for all present members, with its state in as many partitions as they have cores. Without it the job stays on the members that it started on. When one of them leaves, the job is SUSPENDED, or FAILED if its guarantee is none. Write true or false. Default: true.
                              * @example true
                              * @example false
                              */
                             auto_scaling?: unknown;
-                            /** @description A version whose code takes longer to load and compile is refused, or fails. Give it at submission: what the code itself says is known only once it is loaded. Write a duration, such as 3 minutes. Default: 3 minutes. */
+                            /** @description A version whose code takes longer than this to load and compile is refused, or fails. Give it at submission: an option in the code is known only after the code is loaded. Write a duration, such as 3 minutes. Default: 3 minutes. */
                             compile_timeout?: unknown;
-                            /** @description A run with a later epoch that takes longer is ended and started again from the epoch before. Write a duration, such as 15 minutes. Default: 15 minutes. */
+                            /** @description A run with a later epoch that takes longer than this is ended, and started again from the previous epoch. Write a duration, such as 15 minutes. Default: 15 minutes. */
                             epoch_timeout?: unknown;
-                            /** @description A run that has not restored its state and processed an epoch so long after compiling fails; in an update the version before goes on. Write a duration, such as 15 minutes. Default: 15 minutes. */
+                            /** @description A run fails if it takes longer than this after compiling to restore its state and process an epoch. In an update, the previous version then goes on. Write a duration, such as 15 minutes. Default: 15 minutes. */
                             first_epoch_timeout?: unknown;
-                            /** @description A job fails, and keeps its state, once one of its stages holds more rows of state than this, in all partitions together: distinct, joins, rolling aggregates, map_stateful and code of your own. Windows and sessions are not counted. A job whose sources all end keeps no state, and is refused with it. Write a whole number from 1, or none. Default: none. */
+                            /** @description A job fails, and keeps its state, once one of its stages holds more rows of state than this, in all partitions together. It counts distinct, joins, rolling aggregates, map_stateful and code of your own, but not windows and sessions. A job whose sources all end keeps no state, and is refused with this option. Write a whole number from 1, or none. Default: none. */
                             max_accumulated_records?: unknown;
-                            /** @description A row of a stream whose event time is further ahead of the clock is left out: one such time would make all rows that follow late. It is counted and told in the log, and goes to the dead_letters of its with_timestamps. A max_ahead that the code gives there goes before this one. Write a duration, such as 1 hour, or unlimited. Default: 1 day. */
+                            /** @description A row of a stream whose event time is further ahead of the clock than this is left out: one such time would make all later rows late. The row is counted and logged, and goes to the dead_letters of its with_timestamps. A max_ahead of with_timestamps in the code overrides this option. Write a duration, such as 1 hour, or unlimited. Default: 1 day. */
                             max_ahead?: unknown;
                             /**
-                             * @description Rows, state and late rows are counted by stage, and /metrics tells of the job. Without it only its state, epoch and totals are known. Write true or false. Default: true.
+                             * @description Rows, state and late rows are counted for each stage, and /metrics has the job. Without it you see only its state, epoch and totals. Write true or false. Default: true.
                              * @example true
                              * @example false
                              */
                             metrics_enabled?: unknown;
-                            /** @description Shuffle partitions of the query; without it the number of cores, which on a cluster of members auto_scaling follows. Write a whole number from 1. */
+                            /** @description Shuffle partitions of the query. The default is the number of cores; on a cluster of members, auto_scaling follows it. Write a whole number from 1. */
                             partitions?: unknown;
                             /**
-                             * @description What a restart promises: nothing (it starts empty), no event lost, or none lost and none doubled. With at_least_once state and files are as with exactly_once; an epoch that was cut off after a map sink had written it is written into that map again, so that merge and update see its rows twice, and the journal tells of them twice. Write none, at_least_once or exactly_once. Default: exactly_once.
+                             * @description The promise of a restart: nothing (the job starts empty), no event lost, or none lost and none doubled. With at_least_once, state and files are as with exactly_once. But an epoch that is cut off after a map sink has written it reaches the map again. There, merge and update see its rows twice, and the journal reports them twice. Write none, at_least_once or exactly_once. Default: exactly_once.
                              * @example none
                              * @example at_least_once
                              * @example exactly_once
@@ -5031,45 +5031,45 @@ export interface operations {
                             /** @description Stages whose saved state goes on under another name. Write a JSON object of new name to old name, or new=old,new=old. */
                             renamed?: unknown;
                             /**
-                             * @description The job has a first recovery point before it reads an event, and is RUNNING only after it. A job that starts from a snapshot always has. Without meaning for guarantee none. Write true or false. Default: false.
+                             * @description The job has a first recovery point before it reads an event, and is RUNNING only after it. A job that starts from a snapshot always has one. No effect with guarantee none. Write true or false. Default: false.
                              * @example true
                              * @example false
                              */
                             require_snapshot_before_processing?: unknown;
-                            /** @description Packages that the job needs beside those that its artifact names (docs/dependencies.md). Give it at submission: the code is loaded with them. Write a JSON list, or one a line, such as six>=1.16. */
+                            /** @description Packages that the job needs in addition to those that its artifact names (docs/dependencies.md). Give it at submission: the code is loaded with them. Write a JSON list, or one a line, such as six>=1.16. */
                             requirements?: unknown;
-                            /** @description How a job is tried again after an error that may pass (docs/restarting.md); others end it at once. exponential-delay (initial-backoff=1s max-backoff=1min backoff-multiplier=1.5 jitter-factor=0.1 reset-backoff-threshold=0s attempts-before-reset-backoff=infinite), fixed-delay (attempts=1 delay=1s), failure-rate (max-failures-per-interval=1 failure-rate-interval=1min delay=1s): what stands in brackets holds where you do not say otherwise. none: no run that ends by itself is started again. Write none, fixed-delay, exponential-delay or failure-rate, with parameters as in 'fixed-delay attempts=10 delay=5s', or a JSON object with a type. Default: exponential-delay. */
+                            /** @description How a job is tried again after an error that may pass (docs/restarting.md). Other errors end it at once. exponential-delay (initial-backoff=1s max-backoff=1min backoff-multiplier=1.5 jitter-factor=0.1 reset-backoff-threshold=0s attempts-before-reset-backoff=infinite), fixed-delay (attempts=1 delay=1s), failure-rate (max-failures-per-interval=1 failure-rate-interval=1min delay=1s). The values in brackets are the defaults. none: no run that ends by itself is started again. Write none, fixed-delay, exponential-delay or failure-rate, with parameters as in 'fixed-delay attempts=10 delay=5s', or a JSON object with a type. Default: exponential-delay. */
                             restart?: unknown;
-                            /** @description How far apart two recovery points (epochs) may be: sources bring no more into an epoch, but so much that four fifths of its time go to rows. 0: as they can. Write a duration, such as 10 seconds or 250 ms; a number is in seconds. Default: 10 seconds. */
+                            /** @description The longest time between two recovery points (epochs). Sources limit their input for it, but at least four fifths of an epoch's time go to rows. 0: no limit. Write a duration, such as 10 seconds or 250 ms; a number is in seconds. Default: 10 seconds. */
                             snapshot_interval?: unknown;
-                            /** @description Further Spark SQL settings of this job's session, for experts; not those that saved state depends on. Write a JSON object; on the command line also spark.some.setting=value. */
+                            /** @description Further Spark SQL settings of this job's session, for experts. Settings that saved state depends on are refused. Write a JSON object; on the command line also spark.some.setting=value. */
                             spark?: unknown;
                             /**
-                             * @description The job runs only while more than half of its members are there: of those at its submission, or of the most that it was started on or that have been there since. Without them it waits in NOT_RUNNING. Write true or false. Default: false.
+                             * @description The job runs only while more than half of its members are present. That is half of the members at its submission, or of the most that it has started on or that have been present since. Otherwise it waits in NOT_RUNNING. Write true or false. Default: false.
                              * @example true
                              * @example false
                              */
                             split_brain_protection?: unknown;
                             /**
-                             * @description Where state lives while the job runs: on the runner's disk, or in its heap, which is faster for state that fits; auto begins in the heap, on one machine, if every source limits what an epoch reads and no window has early results, and moves to the disk once it does not fit any more. A job that goes on from its own state leaves it where it is; one that starts from a snapshot moves it, but auto leaves on disk what is there. Write auto, memory or rocksdb. Default: auto.
+                             * @description The place of state while the job runs: the runner's disk (rocksdb) or its heap (memory). The heap is faster, for state that fits. With auto, state begins in the heap and moves to the disk once state no longer fits. It begins in the heap only on one machine, if every source limits the input of an epoch and no window has early results. A job that goes on from its own state leaves it where it is. A job that starts from a snapshot moves it, but auto leaves state that is on disk there. Write auto, memory or rocksdb. Default: auto.
                              * @example auto
                              * @example memory
                              * @example rocksdb
                              */
                             state_store?: unknown;
                             /**
-                             * @description The figures of its stages stay with the result of a job that has ended. Needs metrics_enabled. Write true or false. Default: false.
+                             * @description The result of an ended job keeps the figures of its stages. Needs metrics_enabled. Write true or false. Default: false.
                              * @example true
                              * @example false
                              */
                             store_metrics_after_completion?: unknown;
                             /**
-                             * @description After an error the job is SUSPENDED with its cause and keeps its state, instead of FAILED. Write true or false. Default: false.
+                             * @description After an error the job is SUSPENDED with its cause and keeps its state. Otherwise it is FAILED. Write true or false. Default: false.
                              * @example true
                              * @example false
                              */
                             suspend_on_failure?: unknown;
-                            /** @description A job that has run so long since its last start is ended: it is FAILED and keeps its state. Without it a job may run for ever. Write a duration, such as 2 hours, or none. Default: none. */
+                            /** @description A job that runs longer than this since its last start is ended: it is FAILED and keeps its state. Without it a job may run forever. Write a duration, such as 2 hours, or none. Default: none. */
                             timeout?: unknown;
                         };
                         /**
@@ -5079,7 +5079,7 @@ export interface operations {
                         snapshot?: string | null;
                         /**
                          * Watch Seconds
-                         * @description Go back to the old version if the new one fails within so many seconds
+                         * @description Go back to the old version if the new one fails within this many seconds
                          * @default 0
                          */
                         watch_seconds?: number;
@@ -5097,7 +5097,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpdatedModel"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5138,7 +5138,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobVerb"][];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5184,7 +5184,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobVersion"][];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5231,7 +5231,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpdatedModel"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5274,7 +5274,7 @@ export interface operations {
                     "application/json": components["schemas"]["KeptState"][];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5315,7 +5315,7 @@ export interface operations {
                     "application/json": components["schemas"]["LoggerLevel"][];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5357,7 +5357,7 @@ export interface operations {
                     "application/json": components["schemas"]["LoggerLevel"][];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5402,7 +5402,7 @@ export interface operations {
                     "application/json": components["schemas"]["MapFacts"][];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5445,7 +5445,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5468,7 +5468,7 @@ export interface operations {
     get_map_entries: {
         parameters: {
             query?: {
-                /** @description Only keys that begin so */
+                /** @description Only keys with this beginning */
                 prefix?: string;
                 /** @description The last key of the page before */
                 after?: string | null;
@@ -5493,7 +5493,7 @@ export interface operations {
                     "application/json": components["schemas"]["Entry"][];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5536,7 +5536,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5580,7 +5580,7 @@ export interface operations {
                     "application/json": components["schemas"]["Entry"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5605,7 +5605,7 @@ export interface operations {
             query: {
                 /** @description Any text */
                 key: string;
-                /** @description Only if this is its version still */
+                /** @description Only if the entry still has this version */
                 version?: number | null;
             };
             header?: never;
@@ -5626,7 +5626,7 @@ export interface operations {
                     "application/json": components["schemas"]["DeletedModel"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5672,7 +5672,7 @@ export interface operations {
                     "application/json": components["schemas"]["JournalPage"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5695,9 +5695,9 @@ export interface operations {
     search_map: {
         parameters: {
             query: {
-                /** @description Which entries are wanted: a field, one of = != < <= > >= contains, and a value, as in speed > 80, fault.codes contains P0301; without a field it is the value of the entry itself, as in > 80 */
+                /** @description The condition of the entries: a field, a sign (= != < <= > >= contains) and a value, as in speed > 80, fault.codes contains P0301; without a field it is the value itself, as in > 80 */
                 where: string;
-                /** @description Only keys that begin so */
+                /** @description Only keys with this beginning */
                 prefix?: string;
                 /** @description Where the search before has stopped */
                 after?: string | null;
@@ -5722,7 +5722,7 @@ export interface operations {
                     "application/json": components["schemas"]["FoundEntries"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5763,7 +5763,7 @@ export interface operations {
                     "application/json": components["schemas"]["SizeModel"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5801,7 +5801,7 @@ export interface operations {
                     "application/json": components["schemas"]["Identity"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5839,7 +5839,7 @@ export interface operations {
                     "application/json": components["schemas"]["ServerSettings"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5877,7 +5877,7 @@ export interface operations {
                     "application/json": components["schemas"]["SignInLink"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5924,7 +5924,7 @@ export interface operations {
                     "application/json": components["schemas"]["SnapshotRecord"][];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5965,7 +5965,7 @@ export interface operations {
                     "application/json": components["schemas"]["SnapshotManifest"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -6004,7 +6004,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -6048,7 +6048,7 @@ export interface operations {
                     "application/json": components["schemas"]["DiffModel"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -6095,7 +6095,7 @@ export interface operations {
                     "application/json": components["schemas"]["StateRows"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -6138,7 +6138,7 @@ export interface operations {
                     "application/vnd.apache.parquet": string;
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -6188,7 +6188,7 @@ export interface operations {
                     "application/json": components["schemas"]["SnapshotRecord"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -6233,7 +6233,7 @@ export interface operations {
                     "application/x-ndjson": string;
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -6271,7 +6271,7 @@ export interface operations {
                     "application/json": components["schemas"]["HealthModel"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -6309,7 +6309,7 @@ export interface operations {
                     "text/plain": string;
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -6347,7 +6347,7 @@ export interface operations {
                     "application/json": components["schemas"]["HealthModel"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -6386,7 +6386,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -6428,7 +6428,7 @@ export interface operations {
                     "application/json": components["schemas"]["SessionKey"];
                 };
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -6464,7 +6464,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What was asked for is wrong, unknown or not allowed now */
+            /** @description The request is wrong, unknown or not allowed now */
             "4XX": {
                 headers: {
                     [name: string]: unknown;

@@ -79,7 +79,7 @@ def _phase(cluster: Named) -> ClusterPhase | None:
 def _bring_about(around: Surroundings, cluster: Named) -> tuple[Connection | None, str | None]:
     """Make all parts as they should be. Return (the connection to the server, once it has an address; the first refusal)."""
     if not cluster.can_be_named:
-        return None, f"metadata.name {CLUSTER_NAME}: make it anew with another name"
+        return None, f"metadata.name {CLUSTER_NAME}: create it again with another name"
     try:
         token = _token(around, cluster)
     except RefusedError as error:
@@ -137,11 +137,11 @@ def _token(around: Surroundings, cluster: Named) -> str:
         raise RefusedError(f"Secret '{name}' could not be made")
     owner = owner_of(secret)
     if owner is None or owner["name"] != cluster.name:
-        raise RefusedError(f"Secret '{name}' is there already, and is not of this cluster: remove it, or rename this one")
+        raise RefusedError(f"Secret '{name}' exists already, and does not belong to this cluster: remove it, or rename this one")
     if owner["uid"] != cluster.uid:
         raise RefusedError(f"Secret '{name}' of an earlier cluster of this name has yet to go")
     if TOKEN_KEY not in secret.get("data", {}):
-        raise RefusedError(f"Secret '{name}' has no '{TOKEN_KEY}': remove it, and it is made anew")
+        raise RefusedError(f"Secret '{name}' has no '{TOKEN_KEY}': remove it, and it is created again")
     return base64.b64decode(secret["data"][TOKEN_KEY]).decode()
 
 
@@ -155,7 +155,9 @@ def _check_owner(around: Surroundings, cluster: Named, kind: Kind, there: Object
     """Raise RefusedError unless the object is this cluster's. One of an earlier cluster of this name is deleted first."""
     name, owner = there["metadata"]["name"], owner_of(there)
     if owner is None or owner["name"] != cluster.name:
-        raise RefusedError(f"{kind.name} '{name}' is there already, and is not of this cluster: remove it, or rename this one")
+        raise RefusedError(
+            f"{kind.name} '{name}' exists already, and does not belong to this cluster: remove it, or rename this one"
+        )
     if owner["uid"] != cluster.uid:
         now = around.api.get(kinds.HAZELCAST, cluster.namespace, cluster.name)
         if now is not None and now["metadata"]["uid"] == cluster.uid:  # else the cluster seen here is out of date

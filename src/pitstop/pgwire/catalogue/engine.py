@@ -92,9 +92,9 @@ class Engine:
         if isinstance(self._failure, PgError):
             return self._failure
         if time.monotonic() >= self._until:
-            return PgError(ENDED, f"The catalogue's answer takes longer than {self._bounds.seconds:g} s: ask for less")
+            return PgError(ENDED, f"The catalogue's answer takes longer than {self._bounds.seconds:g} s: request less")
         if isinstance(error, MemoryError):
-            return PgError(TOO_MUCH, "The catalogue's answer takes too much memory: ask for less")
+            return PgError(TOO_MUCH, "The catalogue's answer takes too much memory: request less")
         return PgError(NOT_SUPPORTED, f"The catalogue cannot answer this: {error}")
 
     def _guarded(self, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -182,7 +182,7 @@ class _Reader:
             case "(":
                 if self._pattern.startswith("?", self.at):
                     if not self._pattern.startswith("?:", self.at):
-                        raise PatternError("Patterns that look ahead or behind are not understood")
+                        raise PatternError("Patterns that look ahead or behind are not supported")
                     self.at += 2
                 steps = self.choice(depth + 1)
                 if self._next() != ")":

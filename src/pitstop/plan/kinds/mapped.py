@@ -30,7 +30,7 @@ def compare(name: str, old: StateLayout, new: StateLayout, watermark_ms: int | N
         return StageVerdict(name, Verdict.CONVERTED, f"keeps its state; {'; '.join(parts) or 'in another order'}", "C30")
     if old.parameters["ttl_ms"] != new.parameters["ttl_ms"]:
         ttl = new.parameters["ttl_ms"]
-        detail = f"takes the time to live {words(ttl)} from each key's last event" if ttl else "keeps its state for ever"
+        detail = f"takes the time to live {words(ttl)} from each key's last event" if ttl else "keeps its state forever"
         if not old.parameters["ttl_ms"]:
             detail += ", and drops late rows from now on"
         elif not ttl:

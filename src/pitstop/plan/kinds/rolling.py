@@ -14,7 +14,7 @@ COLUMNS = "columns"
 def compare(name: str, old: StateLayout, new: StateLayout, watermark_ms: int | None) -> StageVerdict:
     verdict = compare_aggregates(name, old, new)
     if verdict.verdict is Verdict.RESTORED and old.form != new.form:
-        return StageVerdict(name, Verdict.CONVERTED, "keeps its state, which is written anew in a faster form", "C03")
+        return StageVerdict(name, Verdict.CONVERTED, "keeps its state, which is rewritten in a faster form", "C03")
     return verdict
 
 

@@ -152,7 +152,7 @@ def judge(evidence: Evidence) -> Judgement | None:
 def last_words(evidence: Evidence) -> str:
     """Return the words of the error that was raised first, for a failure that no row of the table knows."""
     first = evidence.first
-    return f"{type(evidence.own).__name__}, and no reason is told: see the log of the job" if first is None else said(first)
+    return f"{type(evidence.own).__name__}, without a reason: see the log of the job" if first is None else said(first)
 
 
 def said(raised: Raised) -> str:
@@ -231,12 +231,12 @@ def _not_read(evidence: Evidence) -> str | None:
     if mismatch is not None:
         column, expected_type, has = mismatch["column"], mismatch["asked"], mismatch["has"]
         return (
-            f"{stage}the file {path} has column '{column}' as {has.lower()} of parquet, which is no {expected_type}: "
-            "take it away, or give the source another schema."
+            f"{stage}the file {path} has column '{column}' as {has.lower()} of parquet, which is not "
+            f"{expected_type}: remove it, or give the source another schema."
         )
     first = evidence.first
     why = said(first) if first is not None else "no reason is told"
-    return f"{stage}the file {path} cannot be read ({why.rstrip('.')}): put a whole one in its place, or take it away."
+    return f"{stage}the file {path} cannot be read ({why.rstrip('.')}): replace it by a complete file, or remove it."
 
 
 def _denied(evidence: Evidence) -> str | None:
@@ -358,7 +358,7 @@ CAUSES: tuple[Cause, ...] = (
     Cause(
         "state is not confirmed",
         _words(
-            ("STATE_STORE_COMMIT_VALIDATION_FAILED",), "not all of its tasks have told Spark that they have written their state."
+            ("STATE_STORE_COMMIT_VALIDATION_FAILED",), "not all of its tasks have reported to Spark that they wrote their state."
         ),
         details=_ATTEMPT,
         over_ours=True,

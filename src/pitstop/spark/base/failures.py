@@ -20,7 +20,7 @@ from pitstop.spark.internals.jvm import JavaError
 _NO_FILES = ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")
 """The names of Spark's errors about a folder that is not there, or has no files to tell their columns by."""
 
-UNREAD_REMEDY = "A version that has not read it yet cannot start without it: put it back, whole, or change where it is read from."
+UNREAD_REMEDY = "A version that has not read it yet cannot start without it: restore the complete table, or change its path."
 """The advice for a hash join's table that cannot be read and of which there is no copy."""
 
 

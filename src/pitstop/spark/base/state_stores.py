@@ -95,5 +95,5 @@ def _share() -> float:
     except ValueError:
         share = -1.0
     if not 0 <= share < 1:
-        raise UsageError(f"{SHARE_VARIABLE} is {text!r}, and is to be a share of the heap, such as {SHARE}: correct it.")
+        raise UsageError(f"{SHARE_VARIABLE} is {text!r}, and must be a share of the heap, such as {SHARE}: correct it.")
     return share

@@ -74,7 +74,7 @@ def has_no_place(form: str, kind: DataType) -> str | None:
     if form == "csv" and name == "binary":
         return "is binary, and csv holds text: use parquet, or write base64(...) of it."
     if form == "csv" and name == "void":
-        return "is null in every row, and has no type: cast it to the type that it is to have."
+        return "is null in every row, and has no type: cast it to the type that you want."
     for part in _parts(kind):
         if part.typeName() in _IN_NO_FILE or (form != "parquet" and part.typeName() in _IN_PARQUET):
             return f"has values of type {part.simpleString()}, and {form} has no place for them: cast them to string."

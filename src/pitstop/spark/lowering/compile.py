@@ -173,7 +173,7 @@ def _check_secrets(node: Node, runs_already: bool) -> None:
         return
     for name in other_names:
         if not runs_already:
-            raise PipelineError(f"{word} '{node.name}' ({node.location}) names secret '{name}' where it looks up none.")
+            raise PipelineError(f"{word} '{node.name}' ({node.location}) names secret '{name}' where secrets are not looked up.")
     for name in dict.fromkeys(secret_names):
         try:
             secret(name)

@@ -120,5 +120,5 @@ def event_time(node: Node, frame: DataFrame, declared: str) -> str:
             )
         column = candidates[0]
     if not isinstance(frame.schema[column].dataType, TimestampType):
-        raise PipelineError(f"Stage '{node.name}' ({node.location}): column '{column}' is no timestamp.")
+        raise PipelineError(f"Stage '{node.name}' ({node.location}): column '{column}' is not a timestamp.")
     return column

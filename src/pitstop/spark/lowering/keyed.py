@@ -154,7 +154,7 @@ def _schema(node: Node, which: str, ddl: str) -> StructType:
     try:
         schema = DataType.fromDDL(ddl)
     except Exception as error:
-        complaint = f"its {which} {ddl!r} is no DDL such as 'n bigint, last string'"
+        complaint = f"its {which} {ddl!r} is not DDL such as 'n bigint, last string'"
         raise PipelineError(f"Stage '{node.name}' ({node.location}): {complaint}: {first_line(error)}") from error
     if not isinstance(schema, StructType) or not schema.fields:
         raise PipelineError(f"Stage '{node.name}' ({node.location}): its {which} {ddl!r} has no fields.")

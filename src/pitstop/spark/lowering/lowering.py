@@ -204,7 +204,7 @@ class Lowering:
             return static.frame(node.inputs[1])
         table = spec.function(self.spark)
         if not isinstance(table, DataFrame):
-            raise PipelineError(f"The table of stage '{node.name}' ({node.location}) is no DataFrame.")
+            raise PipelineError(f"The table of stage '{node.name}' ({node.location}) is not a DataFrame.")
         return table
 
 

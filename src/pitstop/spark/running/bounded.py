@@ -55,7 +55,7 @@ class BoundedRun:
         for node in sorted(sinks, key=lambda sink: sink_kind(sink).rank):
             self._environment.ownership.check()
             if self._ended:
-                raise EngineError("The run was told to end.")
+                raise EngineError("The run was asked to end.")
             try:
                 write_sink(node, lowering.frame(node), 0, self._environment)
             except (PySparkException, JavaError) as error:

@@ -58,9 +58,9 @@ class FileTimes:
             self._log(
                 "WARN",
                 "pitstop.source",
-                f"a file of '{stage}' says that it was written at {iso(latest[0] / 1000)}, which is to come: {latest[1]}. "
+                f"a file of '{stage}' says that it was written at {iso(latest[0] / 1000)}, which is in the future: {latest[1]}. "
                 "Files that are more than a week older than that (maxFileAge of the source) are passed over, also today's: "
-                "give the source a longer maxFileAge, and set the clock of whoever wrote that file.",
+                "give the source a longer maxFileAge, and correct the clock of that file's writer.",
             )
 
 

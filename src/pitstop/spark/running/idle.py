@@ -144,7 +144,7 @@ class IdleWatch:
             return  # whoever runs the query is told, too
         except Exception as error:
             if query.isActive:
-                self._log("ERROR", "pitstop.engine", f"idle stages are looked for no more while no rows come: {error}")
+                self._log("ERROR", "pitstop.engine", f"idle stages are no longer checked while no rows come: {error}")
 
     def _look(self, query: StreamingQuery) -> None:
         with no_epoch_begins(query):

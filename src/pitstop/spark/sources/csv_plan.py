@@ -151,8 +151,8 @@ class FolderPlan:
             if counted > file.position:
                 self._told.tell(
                     f"{file.name} {file.position} by lines",
-                    f"File '{file.name}' was read up to byte {file.position} by lines, in the midst of a record with newlines in "
-                    f"quotes: its rest, up to byte {counted}, comes as rows of its own; what follows is read by records.",
+                    f"File '{file.name}' was read up to byte {file.position} by lines, in the middle of a record with newlines "
+                    f"in quotes: its rest, up to byte {counted}, comes as rows of its own; what follows is read by records.",
                 )
             if counted != file.position:
                 return max(counted, file.position)

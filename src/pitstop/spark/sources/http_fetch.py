@@ -169,10 +169,10 @@ class Fetcher:
         try:
             items = json.loads(body, parse_float=_marked)
             if not isinstance(items, list):
-                raise PollError("the answer is no JSON array")
+                raise PollError("the answer is not a JSON array")
             return [(self._number(item), _text(item)) for item in items]
         except (ValueError, RecursionError) as error:
-            raise PollError(f"the answer is no JSON ({error})") from error
+            raise PollError(f"the answer is not JSON ({error})") from error
 
     def _number(self, item: Any) -> int | None:
         number = item.get(self._field) if isinstance(item, dict) else None

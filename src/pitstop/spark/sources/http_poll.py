@@ -286,7 +286,9 @@ def _headers(options: SourceOptions) -> dict[str, str]:
     headers = {name: revealed(value) for name, value in json.loads(options.text("headers", "{}")).items()}
     for name, value in headers.items():
         if not (value.isascii() and value.isprintable()):
-            raise UsageError(f"Source '{options.stage}': header {name} has what no header can have: printable ASCII alone.")
+            raise UsageError(
+                f"Source '{options.stage}': header {name} has characters that no header can have: use printable ASCII."
+            )
     return headers
 
 

@@ -73,9 +73,9 @@ def _rows(options: SourceOptions) -> list[Any]:
     try:
         rows = json.loads(text)
     except ValueError as error:
-        raise UsageError(f"Source '{options.stage}': {origin} is no JSON array: {error}.") from error
+        raise UsageError(f"Source '{options.stage}': {origin} is not a JSON array: {error}.") from error
     if not isinstance(rows, list):
-        raise UsageError(f"Source '{options.stage}': {origin} is no JSON array.")
+        raise UsageError(f"Source '{options.stage}': {origin} is not a JSON array.")
     return rows
 
 

@@ -62,7 +62,7 @@ class MapEntriesSource(DataSource):
 KIND = dataclasses.replace(
     python_source(MapEntriesSource, batch=True),
     check_stream=lambda source: (
-        "holds what the map has when it is read, and is no stream: read the changes of the map by map_journal, or use it as the "
-        "table of a hash_join"
+        "holds the map's entries at the time of reading, and is not a stream: read the changes of the map by map_journal, or use "
+        "it as the table of a hash_join"
     ),
 )

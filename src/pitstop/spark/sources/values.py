@@ -59,7 +59,9 @@ def _listed(row: Any, schema: StructType, stage: str, number: int) -> list[Any]:
     names = schema.fieldNames()
     if isinstance(row, dict):
         if unknown := sorted(row.keys() - set(names)):
-            raise UsageError(f"Source '{stage}': row {number} has '{unknown[0]}', which its schema ({', '.join(names)}) has not.")
+            raise UsageError(
+                f"Source '{stage}': row {number} has '{unknown[0]}', which is not in its schema ({', '.join(names)})."
+            )
         return [row.get(name) for name in names]
     if not isinstance(row, list) or len(row) != len(names):
         raise UsageError(f"Source '{stage}': row {number} is {row!r}; it needs a value for each of {', '.join(names)}.")

@@ -69,7 +69,7 @@ def _own_checkpoint(job: CompiledJob, environment: Environment, data: DataFolder
     if not checkpoint.files.names(checkpoint.path):
         # It was made before its name was recorded. To start with less than the job had would miss events, or double them.
         raise SnapshotError(
-            f"The saved state of job '{environment.job_name}' is gone: {checkpoint.path} is not there. Put it back and resume "
+            f"The saved state of job '{environment.job_name}' is gone: {checkpoint.path} does not exist. Restore it and resume "
             "the job, or submit the job anew, from a snapshot if there is one."
         )
     # An epoch that was planned may have reached the sinks: they know it again by the lineage.

@@ -75,7 +75,7 @@ def query(spark: SparkSession, state: SnapshotState, sql: str, limit: int) -> St
         rows.createOrReplaceTempView(f"`{name}`")
     try:
         if is_statement(spark, sql):
-            raise UsageError(f"The query on stage '{state.saved.stage}' is none: write SELECT ... FROM {TABLE}.")
+            raise UsageError(f"The query on stage '{state.saved.stage}' is not a query: write SELECT ... FROM {TABLE}.")
         result = spark.sql(sql)
         table = result.limit(limit + 1).toArrow()
     except PitstopError:

@@ -166,7 +166,7 @@ def _check_values(rows: DataFrame, layout: StateLayout, stage: str, what: str) -
     if wrong:
         own = _own_names(layout)
         span = f"{wrong[0][own[START]]} to {wrong[0][own[END]]}"
-        raise UsageError(f"{what}: {span} is no window of stage '{stage}', which has {layout.parameters['text']}.")
+        raise UsageError(f"{what}: {span} is not a window of stage '{stage}', which has {layout.parameters['text']}.")
 
 
 def _is_window(layout: StateLayout) -> Column:

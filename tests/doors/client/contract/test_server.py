@@ -24,13 +24,13 @@ def test_what_needs_packages_is_refused_by_a_server_that_installs_none_before_an
     service, state = pair
     needy = '# /// script\n# dependencies = ["six"]\n# ///\n'
     refused = (
-        r"^What job\.py needs could not be installed: This server installs none, and six is asked for: put what the job needs"
+        r"^The requirements of job\.py could not be installed: This server installs no packages, and the job requires six: put"
     )
     with pytest.raises(ArtifactError, match=refused):
         service.submit(request(text=needy))
     with pytest.raises(ArtifactError, match=refused):
         service.check(request(options={"requirements": ["six"]}))
-    with pytest.raises(ArtifactError, match=r"^'git\+https://x' in the option requirements is no requirement"):
+    with pytest.raises(ArtifactError, match=r"^'git\+https://x' in the option requirements is not an installable requirement"):
         service.submit(request(options={"requirements": ["git+https://x"]}))
     assert service.jobs(include_ended=True) == []
     job = running(state)

@@ -42,10 +42,10 @@ def test_an_earlier_version_is_gone_back_to_with_its_code_arguments_and_options(
 
 FIVE, WRONG = "# stage: speed bigint\n# sink: out", "# source: drops\n# stage: rain string\n# sink: wet"
 GONE = (
-    r"^Version 1 of job 'hello-world' would start without its state: the present one has nothing of 'source', 'speed', and "
+    r"^Version 1 of job 'hello-world' would start without its state: the present state lacks 'source', 'speed', and "
     r"'source' would be read from the beginning\. The job goes on as it was\. Its own state is in snapshot "
     r"'hello-world-before-2' of 2020-03-15 14:37:01\+00:00: --state snapshot goes back to that, reads again what came since; "
-    r"--state empty starts without it all the same, with --write-again\. What only has another name"
+    r"--state empty starts without it anyway, with --write-again\. What only has another name"
 )
 
 
@@ -57,7 +57,7 @@ def test_after_an_update_to_the_wrong_file_a_job_goes_back_to_its_version_with_i
         service.go_back(job, 1)
     assert (refused.value.code, refused.value.details["snapshot"]) == ("INCOMPATIBLE", "hello-world-before-2")
     assert (service.job(job).version, service.job(job).status) == (2, JobState.RUNNING)
-    with pytest.raises(IncompatibleError, match="from the beginning, and write all that comes of it into 'out' once more"):
+    with pytest.raises(IncompatibleError, match="from the beginning, and write all resulting rows into 'out' once more"):
         service.go_back(job, 1, {"allow_drop": True}, start=StateAtStart.EMPTY)
     with pytest.raises(DropError, match="of stage 'rain' and source 'drops'"):
         service.go_back(job, 1, start=StateAtStart.SNAPSHOT)
@@ -76,7 +76,7 @@ def test_rows_are_written_once_more_only_if_that_is_asked_for(pair):
     service.update(job, request(text="# stage: rain string\n# sink: out", options={"allow_drop": "speed"}))
     with pytest.raises(IncompatibleError, match=r"reads again what came since, and writes its rows into 'out' once more"):
         service.go_back(job, 1, {"allow_drop": True})
-    with pytest.raises(IncompatibleError, match=r"and write its rows into 'out' once more: say --write-again if that is meant"):
+    with pytest.raises(IncompatibleError, match=r"and write its rows into 'out' once more: give --write-again to allow that"):
         service.go_back(job, 1, {"allow_drop": True}, start=StateAtStart.SNAPSHOT)
     assert service.job(job).version == 2
     service.go_back(job, 1, {"allow_drop": True}, start=StateAtStart.SNAPSHOT, write_again=True)
