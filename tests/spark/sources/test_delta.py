@@ -14,6 +14,7 @@ from pitstop.kit.waiting import wait_until
 from pitstop.spark.lowering.compile import compile_pipeline
 from pitstop.spark.lowering.looking import findings
 from pitstop.spark.sources.delta import KIND
+from pitstop.sql.programs import read_program
 from tests.spark.harness import Collected, Harness, check
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
@@ -268,6 +269,29 @@ def test_a_job_that_would_read_its_own_table_is_known(table):
     example = str(table / "part=a" / "part-00000.c000.snappy.parquet")
     assert KIND.reads(ps.sources.delta(str(table), "n int"), example)
     assert not KIND.reads(ps.sources.delta(str(table.parent / "other"), "n int"), example)
+
+
+def test_a_job_in_sql_reads_one_table_and_writes_another(spark, harness, table, tmp_path):
+    out = tmp_path / "out"
+    append(table, range(6), parts="ab", configuration=FEED)
+    DeltaTable(table).delete("n = 5 AND part = 'b'")
+    text = f"""
+        CREATE MAPPING numbers (num BIGINT EXTERNAL NAME n, part VARCHAR, kind VARCHAR EXTERNAL NAME _change_type)
+            TYPE Delta OPTIONS ('path' = '{table}', 'changes' = 'true', 'start' = '0');
+        CREATE MAPPING copies (word VARCHAR EXTERNAL NAME "part", kind VARCHAR, twice BIGINT)
+            TYPE Delta OPTIONS ('path' = '{out}', 'partitionBy' = 'word');
+        CREATE JOB copying AS INSERT INTO copies (twice, word, kind) SELECT num * 2, part, kind FROM numbers WHERE num > 3;
+    """
+    harness.run(read_program(text).definition().build(()))
+    copies = DeltaTable(out)
+    assert copies.metadata().partition_columns == ["part"]
+    assert sorted((row["part"], row["kind"], row["twice"]) for row in copies.to_pyarrow_table().to_pylist()) == [
+        ("a", "insert", 8),
+        ("a", "insert", 10),
+        ("b", "delete", 10),
+        ("b", "insert", 8),
+        ("b", "insert", 10),
+    ]
 
 
 def test_the_way_from_table_to_table_keeps_values(spark, table, tmp_path):

@@ -77,9 +77,9 @@ class DeltaReader(DataSourceStreamReader):
         limits = self._options.limited(self._most_files), self._options.limited(self._most_bytes)
         return self._checked(lambda: plan.advance(place, *limits) if place.table else plan.decide(), start)
 
-    def _checked(self, found: Callable[[], Place], start: Offset) -> Offset:
+    def _checked(self, end_of: Callable[[], Place], start: Offset) -> Offset:
         try:
-            end = found().offset()
+            end = end_of().offset()
         except UnreadableTableError as error:
             raise self._error(error) from error
         self._options.behind = self._table.behind, "bytes"
@@ -127,14 +127,14 @@ class DeltaReader(DataSourceStreamReader):
             try:
                 yield from rows_of(file, self._schema)
             except FileNotFoundError as error:
-                gone = f"no longer has the file {file.path} of version {file.version}, which an epoch is to read"
+                clause = f"no longer has the file {file.path} of version {file.version}, which an epoch is to read"
                 if not self._folder.is_dir():
                     raise SourceAwayError(
                         f"Source '{self._options.stage}' waits for the Delta table {self._folder}, which is not there now."
                     ) from error
                 if not self._goes_on:
-                    raise self._error(UnreadableTableError(gone)) from error
-                self._options.log.warning(f"The table {self._folder} {gone}: it is left out.")
+                    raise self._error(UnreadableTableError(clause)) from error
+                self._options.log.warning(f"The table {self._folder} {clause}: it is left out.")
 
 
 class DeltaBatchReader(DataSourceReader):

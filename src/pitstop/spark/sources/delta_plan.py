@@ -1,4 +1,4 @@
-"""Which files of a Delta table come next: the walk from offset to offset through its snapshot and its commits.
+"""The files of a Delta table that come next: the walk from offset to offset through its snapshot and its commits.
 
 A place is a version and the number of its files that were read; in the snapshot, with which a stream may begin, these are all
 files of the version, and later those of its commit. An offset has the table's id beside it, by which a table that was made anew

@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from py4j.protocol import Py4JJavaError
 from pyspark.errors import UnsupportedOperationException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -16,6 +15,7 @@ from pitstop.machine.named_secrets import errors_without_secrets
 from pitstop.pipeline.sources import Source
 from pitstop.spark.base.failures import reason
 from pitstop.spark.base.formats import provide_format
+from pitstop.spark.internals.jvm import JavaError
 from pitstop.spark.sources import SourceKind
 
 
@@ -37,7 +37,7 @@ def _opened(spark: SparkSession, source: Source, reader: Callable[[], Any]) -> D
             rows: DataFrame = (opened.schema(source.schema) if source.schema else opened).load()
         except UnsupportedOperationException as error:
             raise PipelineError(f"Spark cannot read '{form}' as a stream: read it once, with streaming=False.") from error
-        except Py4JJavaError as error:
+        except JavaError as error:
             raise PipelineError(f"Spark cannot read '{form}': {reason(error)}") from error
     return rows
 
