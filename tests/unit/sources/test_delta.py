@@ -474,3 +474,18 @@ def test_features_that_nobody_knows_are_refused_when_they_come(folder):
     os.utime(log)
     with pytest.raises(UsageError, match="has the feature later, which this source does not read"):
         source.latestOffset(end, None)
+
+
+def test_a_file_or_a_commit_that_is_not_whole_is_told_by_its_name(folder):
+    append(folder, [1])
+    source = reader(folder)
+    _, end = read(source)
+    append(folder, [2])
+    after = source.latestOffset(end, None)
+    (path,) = [path for path in DeltaTable(folder).file_uris() if DeltaTable(folder, version=0).file_uris() != [path]]
+    Path(path).write_bytes(b"PAR1 and no more")
+    with pytest.raises(UsageError, match=rf"has the file {path} of version 1, which cannot be read \("):
+        rows_between(source, end, after)
+    (folder / "_delta_log" / f"{2:020}.json").write_text('{"add": {"pa')
+    with pytest.raises(UsageError, match=r"has no whole commit of version 2 in its log \("):
+        source.latestOffset(after, None)

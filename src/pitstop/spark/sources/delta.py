@@ -82,11 +82,10 @@ class DeltaReader(DataSourceStreamReader):
             end = end_of().offset()
         except UnreadableTableError as error:
             raise self._error(error) from error
+        except OSError as error:
+            raise self._away(error) from error
         self._options.behind = self._table.behind, "bytes"
         return start if end == start else end
-
-    def _error(self, error: UnreadableTableError) -> UsageError:
-        return UsageError(f"Source '{self._options.stage}': the table {self._folder} {error}.")
 
     @property
     def _table(self) -> TablePlan:
@@ -108,13 +107,13 @@ class DeltaReader(DataSourceStreamReader):
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
         if not self._table.table.is_there:
-            raise SourceAwayError(
-                f"Source '{self._options.stage}' waits for the Delta table {self._folder}, which is not there now."
-            )
+            raise self._away()
         try:
             files = self._table.files_between(Place.of(start), Place.of(end))
         except UnreadableTableError as error:
             raise self._error(error) from error
+        except OSError as error:
+            raise self._away(error) from error
         return [Files(part) for part in balanced(files, _PART_BYTES, _PART_FILES)] or [Files([])]
 
     def is_small(self, partition: InputPartition) -> bool:
@@ -127,14 +126,24 @@ class DeltaReader(DataSourceStreamReader):
             try:
                 yield from rows_of(file, self._schema)
             except FileNotFoundError as error:
-                clause = f"no longer has the file {file.path} of version {file.version}, which an epoch is to read"
                 if not self._folder.is_dir():
-                    raise SourceAwayError(
-                        f"Source '{self._options.stage}' waits for the Delta table {self._folder}, which is not there now."
-                    ) from error
+                    raise self._away() from error
+                clause = f"no longer has the file {file.path} of version {file.version}, which an epoch is to read"
                 if not self._goes_on:
                     raise self._error(UnreadableTableError(clause)) from error
                 self._options.log.warning(f"The table {self._folder} {clause}: it is left out.")
+            except pa.ArrowException as error:
+                clause = f"has the file {file.path} of version {file.version}, which cannot be read ({_words(error)})"
+                raise self._error(UnreadableTableError(clause)) from error
+            except OSError as error:
+                raise self._away(error) from error
+
+    def _error(self, error: UnreadableTableError) -> UsageError:
+        return UsageError(f"Source '{self._options.stage}': the table {self._folder} {error}.")
+
+    def _away(self, error: OSError | None = None) -> SourceAwayError:
+        why = "which is not there now" if error is None else f"which cannot be read now ({error.strerror or error})"
+        return SourceAwayError(f"Source '{self._options.stage}' waits for the Delta table {self._folder}, {why}.")
 
 
 class DeltaBatchReader(DataSourceReader):
@@ -165,6 +174,10 @@ class DeltaSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         return DeltaBatchReader(DeltaReader(SourceOptions("delta", self.options), schema))
+
+
+def _words(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0].rstrip(".")
 
 
 def _stream(spark: SparkSession, source: Source, facts: dict[str, str]) -> DataFrame:

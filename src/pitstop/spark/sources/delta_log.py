@@ -177,7 +177,10 @@ class DeltaLog:
                 text, changed = self._file(version).read_text(), self._file(version).stat().st_mtime
             except FileNotFoundError:
                 return None
-            commit = self._parsed(version, text, round(changed * 1000))
+            try:
+                commit = self._parsed(version, text, round(changed * 1000))
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise UnreadableTableError(f"has no whole commit of version {version} in its log ({_words(error)})") from error
             self._commits[version] = commit
             while len(self._commits) > _CACHED:
                 self._commits.popitem(last=False)
