@@ -35,7 +35,7 @@ class Needs:
         return self.module is None or find_spec(self.module) is not None
 
     def missing_package(self) -> str | None:
-        """Return the clause that says which package a sink needs; None if it is here."""
+        """Return the clause that says which package a kind needs; None if it is here."""
         return None if self.has_package() else f"it needs the package {self.package} where jobs run: {self.install_line}."
 
     def missing_jars(self) -> list[Jar]:
@@ -49,6 +49,7 @@ class Needs:
 
 NOTHING = Needs()
 OF_SOURCES = {
+    "delta": Needs("deltalake", "deltalake", "delta"),
     "kafka": Needs(
         # There is no reader for Spark 4.3: that of 4.2 was tried with it.
         jars=(
@@ -72,7 +73,7 @@ OF_SOURCES = {
                 "f77a5060d6936a9144023584232f9de3f2248f1abfe156e9d31795f18770674f",
             ),
         )
-    )
+    ),
 }
 """Kind of source -> its needs; all others need nothing."""
 OF_SINKS = {

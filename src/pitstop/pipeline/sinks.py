@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol, Self
@@ -10,9 +11,9 @@ from pitstop.errors import UsageError
 from pitstop.machine.local_paths import local_path
 from pitstop.machine.named_secrets import is_reference
 from pitstop.pipeline.kafka_security import KafkaSecurity, security_of
-from pitstop.pipeline.sources import TOPIC
+from pitstop.pipeline.sources import TOPIC, options_text
 
-__all__ = ["EpochInfo", "SinkWriter", "custom", "delta", "files", "kafka", "logger", "map", "noop", "postgres"]
+__all__ = ["EpochInfo", "SinkWriter", "custom", "delta", "files", "kafka", "logger", "map", "noop", "postgres", "spark"]
 
 
 class EpochInfo(Protocol):
@@ -210,6 +211,22 @@ class DeltaSink(Sink):
 
 
 @dataclass(frozen=True)
+class SparkSink(Sink):
+    """A target of Spark's own writers."""
+
+    kind: ClassVar[str] = "spark"
+    format: str
+    mode: str
+    """``append`` or ``overwrite``."""
+    options: tuple[tuple[str, str], ...]
+    """The options of the writer."""
+    jars: tuple[str, ...]
+
+    def describe(self) -> str:
+        return f"{self.kind}, {self.format}"
+
+
+@dataclass(frozen=True)
 class NoopSink(Sink):
     """No target: the rows are dropped."""
 
@@ -366,6 +383,22 @@ def delta(path: str, *, partition_by: str | Sequence[str] = (), schema_mode: str
         raise UsageError(f'schema_mode is "merge", or left out, not {schema_mode!r}.')
     columns = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
     return DeltaSink(str(path), columns, schema_mode == "merge")
+
+
+def spark(format: str, *, mode: str = "append", jars: Sequence[str] = (), **options: Any) -> Sink:
+    """Write rows by Spark's writer of a ``format``, such as ``jdbc``, with the ``options`` of that writer. At least once.
+
+    The rows of each epoch are a table that Spark writes with ``mode``: ``append``, or ``overwrite``, by which the target has the
+    rows of the last epoch alone. An epoch without rows writes nothing. An epoch that was cut off is written again, and nothing
+    keeps its rows from being there twice. What was written is not withdrawn when a job goes back from an update.
+
+    ``jars`` are files on the machine that jobs run on, which Spark gets before it looks for the format. Values of options may
+    name secrets: ``password="secret:DB_PASSWORD"`` (docs/security.md).
+    """
+    if mode not in ("append", "overwrite"):
+        raise UsageError(f"mode is append or overwrite, not {mode!r}.")
+    texts: dict[str, str] = json.loads(options_text(options))
+    return SparkSink(format, mode, tuple(texts.items()), tuple(str(jar) for jar in jars))
 
 
 def noop() -> Sink:

@@ -35,7 +35,9 @@ _METADATA = {
 }
 """Column that tells where a message of Kafka is from -> its type."""
 
-__all__ = ["csv_tail", "custom", "files", "http_poll", "items", "kafka", "map_entries", "map_journal", "rate"]
+__all__ = [
+    *("csv_tail", "custom", "delta", "files", "http_poll", "items", "kafka", "map_entries", "map_journal", "rate", "spark"),
+]
 
 
 @dataclass(frozen=True)
@@ -343,6 +345,80 @@ def files(path: str, format: str, schema: str | None = None, streaming: bool = F
     )
 
 
+def delta(
+    path: str,
+    schema: str | None = None,
+    *,
+    start: str | int | datetime = "earliest",
+    changes: bool = False,
+    on_rewrite: Literal["fail", "skip"] = "fail",
+    on_loss: Literal["fail", "continue"] = "fail",
+    max_files: int = 1000,
+    max_bytes: int = 1 << 30,
+    streaming: bool = True,
+) -> Source:
+    """Read a Delta table as a stream: the rows that it has, then those of each commit that appends rows.
+
+    ``path`` is a folder of the machine that the job runs on, as in :func:`files`. Rows: the columns of ``schema`` (DDL), which
+    are columns of the table with the same types; without it all columns that the table has when a version of the job is
+    compiled. Offset: the table's id, a version, and the number of its files that were read.
+
+    ``start`` is where a job begins that does not start from a snapshot: ``earliest``, with all rows of the newest version;
+    ``latest``, with the next commit; a version, whose commit is the first that is read; or a time (a datetime, or its text in
+    ISO 8601), with the first commit since then. It is decided once, in a first epoch without rows.
+
+    A commit that deletes, updates, merges or overwrites rows fails the job with the version and the operation; with
+    ``on_rewrite="skip"`` the whole commit is passed over, with a warning. Commits that only compact files have no rows.
+    ``changes=True`` reads the table's change data feed instead: each inserted, deleted and updated row, with the columns
+    ``_change_type string``, ``_commit_version bigint`` and ``_commit_timestamp timestamp`` behind the others.
+
+    A table that was made anew, versions that were cleaned from its log, and files that were vacuumed before they were read fail
+    the job. With ``on_loss="continue"`` it goes on without them, with a warning, and reads a new table from its beginning.
+    ``max_files`` and ``max_bytes`` bound what one epoch reads. With ``streaming=False`` the source ends: it reads what is there
+    when the job begins, and can be the table of a hash join.
+
+    Tables with column mapping, and rows marked by deletion vectors, are refused. It needs ``pip install 'pitstop[delta]'``
+    where jobs run.
+    """
+    local_path(str(path), "A Delta table")
+    if on_rewrite not in ("fail", "skip"):
+        raise UsageError(f"on_rewrite is fail or skip, not {on_rewrite!r}.")
+    if on_loss not in ("fail", "continue"):
+        raise UsageError(f"on_loss is fail or continue, not {on_loss!r}.")
+    if changes and on_rewrite != "fail":
+        raise UsageError("The change data feed has the rows of every commit: leave out on_rewrite, or changes.")
+    if max_files < 1 or max_bytes < 1:
+        raise UsageError("max_files and max_bytes are at least 1.")
+    return Source(
+        "delta",
+        {
+            "path": str(path),
+            "start": _delta_start(start),
+            "changes": str(changes).lower(),
+            "onRewrite": on_rewrite,
+            "onLoss": on_loss,
+            "maxFiles": str(max_files),
+            "maxBytes": str(max_bytes),
+        },
+        schema=schema,
+        bounded=not streaming,
+    )
+
+
+def _delta_start(start: str | int | datetime) -> str:
+    """Return ``earliest``, ``latest``, ``version:N``, or ``time:`` and milliseconds since 1970. UsageError if it is none."""
+    if start in ("earliest", "latest"):
+        return str(start)
+    if isinstance(start, int) and not isinstance(start, bool) and start >= 0:
+        return f"version:{start}"
+    try:
+        moment = datetime.fromisoformat(start) if isinstance(start, str) else start
+        assert isinstance(moment, datetime)
+    except (ValueError, AssertionError):
+        raise UsageError(f"start is earliest, latest, a version or a time as 2026-11-01T00:00, not {start!r}.") from None
+    return f"time:{round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)}"
+
+
 def items(rows: Sequence[Sequence[Any] | dict[str, Any]], schema: str) -> Source:
     """Read a fixed list of ``rows``, which have the columns of ``schema`` (DDL), for tests and examples; bounded."""
     return Source("items", schema=schema, bounded=True, reader=tuple(rows))
@@ -356,6 +432,32 @@ def rate(rows_per_second: int = 10, start: int = 0) -> Source:
     if rows_per_second < 1:
         raise UsageError("rate needs at least one row a second.")
     return Source("rate", {"rowsPerSecond": str(rows_per_second), "start": str(start)})
+
+
+def spark(format: str, schema: str | None = None, *, jars: Sequence[str] = (), streaming: bool = True, **options: Any) -> Source:
+    """Read anything that Spark can read by the name of a ``format``, with the ``options`` of its reader.
+
+    ``schema`` is the DDL of its rows, for formats that need one. With ``streaming=False`` it is read as a batch, the source ends,
+    and can be the table of a hash join; ``jdbc`` can be read in no other way. ``jars`` are files on the machine that jobs run
+    on, which Spark gets before it looks for the format.
+
+    The format's own reader keeps the place in its offsets. Each row is in one epoch if that reader gives the same rows between
+    the same two offsets; a reader that does not replay (``socket``) loses rows when a job starts again. How much one epoch
+    reads is for the options of the format. Values of options may name secrets: ``password="secret:DB_PASSWORD"``
+    (docs/security.md).
+    """
+    files_of_jars = {"jars": json.dumps([str(jar) for jar in jars])} if jars else {}
+    return Source(
+        "spark",
+        {"format": format, "options": options_text(options), **files_of_jars},
+        schema=schema,
+        bounded=not streaming,
+    )
+
+
+def options_text(options: Mapping[str, Any]) -> str:
+    """Return options of Spark as JSON: all of them texts, with true and false as Spark writes them."""
+    return json.dumps({name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in options.items()})
 
 
 def custom(data_source: type, schema: str | None = None, **options: Any) -> Source:

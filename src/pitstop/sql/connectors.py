@@ -13,7 +13,7 @@ from pitstop.model.origin import PathOrigin, of_nobody_here
 from pitstop.pipeline import sinks, sources
 from pitstop.pipeline.sinks import Sink
 from pitstop.pipeline.sources import Source
-from pitstop.sql import database_tables, topics
+from pitstop.sql import database_tables, delta_tables, topics
 from pitstop.sql.mappings import KEY, VALUE, Column, Mapping, truth
 from pitstop.sql.statements import Writing
 from pitstop.sql.types import quoted
@@ -263,6 +263,26 @@ CONNECTORS = (
         needed=("url",),
         check=database_tables.check_table,
         renames=True,
+    ),
+    Connector(
+        "Delta",
+        delta_tables.read_table,
+        delta_tables.write_table,
+        streams=delta_tables.streams,
+        options={
+            "path": str,
+            "streaming": truth,
+            "start": lambda text: sources.delta("/", start=delta_tables.start_of(text)),
+            "changes": truth,
+            "onRewrite": _one_of("fail", "skip"),
+            "onLoss": _one_of("fail", "continue"),
+            "partitionBy": str,
+            "schemaMode": _one_of("merge"),
+        },
+        needed=("path",),
+        check=delta_tables.check_table,
+        renames=True,
+        whole=lambda path, whole: whole(path),
     ),
     Connector(
         "Rate",

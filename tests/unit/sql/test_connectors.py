@@ -64,6 +64,24 @@ def mapping(text):
         ),
         (f"(a INT) TYPE Postgres OPTIONS ({URL}, 'key' = 'a', 'deleteWhen' = 'a >')", "Option deleteWhen: "),
         (f"(a INT) TYPE Postgres OPTIONS ({URL}, 'key' = 'a', 'deleteWhen' = 'COUNT(a) > 1')", "COUNT needs a GROUP BY"),
+        ("TYPE Delta OPTIONS ('path' = '/t')", "A mapping of TYPE Delta needs its columns"),
+        ("(a INT) TYPE Delta", "A mapping of TYPE Delta needs option path"),
+        ("(a INT) TYPE Delta OPTIONS ('path' = '/t', 'start' = 'soon')", "Invalid value for option start: soon"),
+        ("(a INT) TYPE Delta OPTIONS ('path' = '/t', 'onRewrite' = 'wait')", "Invalid value for option onRewrite: wait"),
+        ("(a INT) TYPE Delta OPTIONS ('path' = '/t', 'partitionBy' = 'b')", "partitionBy names columns .* it has no column b"),
+        ("(a INT) TYPE Delta OPTIONS ('path' = 's3://b/t')", "s3://b/t"),
+        (
+            "(_change_type VARCHAR) TYPE Delta OPTIONS ('path' = '/t', 'changes' = 'true')",
+            "A mapping of TYPE Delta needs a column of its table",
+        ),
+        (
+            "(a INT, _commit_version INT) TYPE Delta OPTIONS ('path' = '/t', 'changes' = 'true')",
+            "Column _commit_version of a change data feed is bigint, not int",
+        ),
+        (
+            "(a INT) TYPE Delta OPTIONS ('path' = '/t', 'changes' = 'true', 'onRewrite' = 'skip')",
+            "The change data feed has the rows of every commit",
+        ),
     ],
 )
 def test_what_cannot_be_right_is_told(text, message):
@@ -173,3 +191,23 @@ def test_the_statement_of_a_table_shows_its_key_and_the_names_of_secrets():
     shown = made.shown_statement()
     assert "'key' = 'a'" in shown
     assert "'secret:DB_URL'" in shown
+
+
+def test_a_delta_table_is_read_and_written_by_its_names_outside():
+    options = "'path' = '/data/t', 'start' = '7', 'onRewrite' = 'skip', 'onLoss' = 'continue', 'partitionBy' = 'day, shop'"
+    table = mapping(f'(shop VARCHAR EXTERNAL NAME "the shop", n BIGINT, day DATE) TYPE Delta OPTIONS ({options})')
+    assert connector_of(table).source(table) == ps.sources.delta(
+        "/data/t", "`the shop` string, `n` bigint, `day` date", start=7, on_rewrite="skip", on_loss="continue"
+    )
+    assert connector_of(table).sink(table) == ps.sinks.delta("/data/t", partition_by=["day", "the shop"])
+    assert connector_of(table).streams(table)
+
+
+def test_a_delta_table_is_read_once_or_by_its_changes():
+    once = mapping("(n BIGINT) TYPE Delta OPTIONS ('path' = '/t', 'streaming' = 'false', 'schemaMode' = 'merge')")
+    assert connector_of(once).source(once) == ps.sources.delta("/t", "`n` bigint", streaming=False)
+    assert connector_of(once).sink(once) == ps.sinks.delta("/t", schema_mode="merge")
+    assert not connector_of(once).streams(once)
+    columns = "n BIGINT, kind VARCHAR EXTERNAL NAME _change_type, _commit_timestamp TIMESTAMP"
+    feed = mapping(f"({columns}) TYPE Delta OPTIONS ('path' = '/t', 'changes' = 'true', 'start' = '2026-11-01T00:00')")
+    assert connector_of(feed).source(feed) == ps.sources.delta("/t", "`n` bigint", changes=True, start="2026-11-01T00:00")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -40,14 +41,18 @@ def provider(spark: SparkSession, name: str, jars: list[Path]) -> str:
 
     The session and its executors get the jars and the class when they are first asked for.
     """
-    present = str(spark.sparkContext._jsc.sc().listJars())
-    for jar in jars:
-        if f"/{jar.name}" not in present:
-            spark.sql(f"ADD JAR '{jar}'")
+    add_jars(spark, jars)
     simple = name.rpartition("/")[2]
-    if f"/{simple}.jar" not in present:
+    if f"/{simple}.jar" not in str(spark.sparkContext._jsc.sc().listJars()):
         spark.sql(f"ADD JAR '{_jar(spark, name, session_of(spark).sharedState().jarClassLoader())}'")
     return simple
+
+
+def add_jars(spark: SparkSession, jars: Iterable[Path]) -> None:
+    """Give jars to the session and its executors, unless they have jars of these names."""
+    for jar in jars:
+        if f"/{jar.name}" not in str(spark.sparkContext._jsc.sc().listJars()):
+            spark.sql(f"ADD JAR '{jar}'")
 
 
 def new(spark: SparkSession, java_class: Any, *arguments: Any) -> Any:
