@@ -95,7 +95,7 @@ def test_a_condition_with_two_signs_is_refused(cli, condition):
     assert cli("map", "put", "m", "k", '{"speed": 4}')[0] == 0
     code, out, err = cli("map", "entries", "m", "--where", condition)
     assert (code, out) == (1, "")
-    assert err.startswith(f"ERROR: The condition {condition!r} cannot be read: write a field, one of =")
+    assert err.startswith(f"ERROR: The condition {condition!r} cannot be read: write a field, a sign (=")
 
 
 @pytest.mark.parametrize("value", ['{"a":', "[1, 2", '"a', '{"a": nan}'])
@@ -307,5 +307,5 @@ def test_a_name_in_the_form_of_an_id_is_refused(cli, tmp_path):
 def test_a_password_in_an_argument_is_refused(bare, command, secret):
     code, _, err = bare(command, "--store", f"postgresql://{secret}")
     assert code == 1
-    assert err.startswith("ERROR: A password in --store is seen by all users of the machine")
+    assert err.startswith("ERROR: All users of the machine can see a password in --store")
     assert "hush" not in err

@@ -97,7 +97,7 @@ def test_a_server_that_breaks_off_is_told(answering):
         thread = threading.Thread(target=hang_up, daemon=True)
         thread.start()
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        with pytest.raises(UnreachableError, match=f"^The server at {url} broke off: "):
+        with pytest.raises(UnreachableError, match=f"^The server at {url} closed the connection: "):
             HttpService(url).jobs()
         thread.join(5)
 

@@ -44,8 +44,8 @@ FIVE, WRONG = "# stage: speed bigint\n# sink: out", "# source: drops\n# stage: r
 GONE = (
     r"^Version 1 of job 'hello-world' would start without its state: the present state lacks 'source', 'speed', and "
     r"'source' would be read from the beginning\. The job goes on as it was\. Its own state is in snapshot "
-    r"'hello-world-before-2' of 2020-03-15 14:37:01\+00:00: --state snapshot goes back to that, reads again what came since; "
-    r"--state empty starts without it anyway, with --write-again\. What only has another name"
+    r"'hello-world-before-2' of 2020-03-15 14:37:01\+00:00: --state snapshot goes back to that, reads newer input again; "
+    r"--state empty starts without it anyway, with --write-again\. For a stage that only has another"
 )
 
 
@@ -74,7 +74,7 @@ def test_rows_are_written_once_more_only_if_that_is_asked_for(pair):
     service, state = pair
     job = running(state, text=FIVE)
     service.update(job, request(text="# stage: rain string\n# sink: out", options={"allow_drop": "speed"}))
-    with pytest.raises(IncompatibleError, match=r"reads again what came since, and writes its rows into 'out' once more"):
+    with pytest.raises(IncompatibleError, match=r"reads newer input again, and writes its rows into 'out' once more"):
         service.go_back(job, 1, {"allow_drop": True})
     with pytest.raises(IncompatibleError, match=r"and write its rows into 'out' once more: give --write-again to allow that"):
         service.go_back(job, 1, {"allow_drop": True}, start=StateAtStart.SNAPSHOT)
@@ -88,7 +88,7 @@ def test_what_the_present_state_lacks_starts_empty_only_if_that_is_asked_for(pai
     job = running(state, text=f"{FIVE}\n# stage: old double")
     service.update(job, request(text=FIVE, options={"allow_drop": "old"}))
     state.delete_snapshot("hello-world-before-2")
-    with pytest.raises(IncompatibleError, match=r"nothing of 'old'\. .* no snapshot of that version any more; --state empty"):
+    with pytest.raises(IncompatibleError, match=r"lacks 'old'\. .* The snapshot of that version no longer exists; --state empty"):
         service.go_back(job, 1)
     with pytest.raises(NotFoundError, match="There is no snapshot of version 1 of job 'hello-world' any more"):
         service.go_back(job, 1, start=StateAtStart.SNAPSHOT)
