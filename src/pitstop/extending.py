@@ -6,12 +6,13 @@ The side of its users, a ``ps.Source`` or a subclass of ``ps.Sink``, needs only 
 from pitstop.machine.named_secrets import revealed, revealed_url
 from pitstop.spark.sinks import FIRST, LAST, STORE, EpochContext, SinkKind, compute_only
 from pitstop.spark.sources import SourceKind, python_source
-from pitstop.spark.sources.shared import SourceOptions
+from pitstop.spark.sources.shared import Behind, SourceOptions
 
 __all__ = [
     "FIRST",
     "LAST",
     "STORE",
+    "Behind",
     "EpochContext",
     "SinkKind",
     "SourceKind",

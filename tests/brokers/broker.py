@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,17 @@ class Broker:
         if transaction and commit:
             producer.commit_transaction(SECONDS)
         elif transaction:
+            producer.abort_transaction(SECONDS)
+
+    @contextmanager
+    def transaction(self, name):
+        """Yield a producer in a transaction that is open, and is aborted in the end."""
+        producer = Producer(self.reach | {"bootstrap.servers": self.servers, "transactional.id": name})
+        producer.init_transactions(SECONDS)
+        producer.begin_transaction()
+        try:
+            yield producer
+        finally:
             producer.abort_transaction(SECONDS)
 
     def send_numbers(self, topic, numbers, partitions=2, **transaction):

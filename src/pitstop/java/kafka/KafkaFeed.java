@@ -275,6 +275,21 @@ public final class KafkaFeed implements TableProvider {
         }
     }
 
+    /** What a partition has beyond a place; the most comes first. */
+    static final class Share implements Comparable {
+        final Key key;
+        final long amount;
+
+        Share(Key key, long amount) {
+            this.key = key;
+            this.amount = amount;
+        }
+
+        public int compareTo(Object other) {
+            return Long.compare(((Share) other).amount, this.amount);
+        }
+    }
+
     /** The feed knows its own limit. */
     static final class OwnLimit implements ReadLimit {}
 
@@ -284,6 +299,8 @@ public final class KafkaFeed implements TableProvider {
         private static final long AWAY_MS = 2000L;
         private static final long TOLD_MS = 10000L;
         private static final int ANSWER_SECONDS = 10;
+        /** The most partitions whose lag is told by name (sources/shared.py). */
+        private static final int MOST_PARTS = 100;
 
         /** What is read -> the last epoch of it, as {start, end}: all readers of a stage, one for each branch, end it at one place. */
         private static final Map DECISIONS = new HashMap();
@@ -300,7 +317,7 @@ public final class KafkaFeed implements TableProvider {
         private long quietUntil;
         private long awaySince;
         private long toldAt;
-        private long toldBehind = -1L;
+        private String toldBehind = "";
         private final TreeSet toldTopics = new TreeSet();
         private final TreeSet toldLosses = new TreeSet();
         private final String reading;
@@ -605,7 +622,7 @@ public final class KafkaFeed implements TableProvider {
                 latest = this.listed(partitions(this.described(now)), OffsetSpec.latest());
             }
             if (!differs(from, latest)) {
-                this.tellBehind(0L);
+                this.tellBehind(from, latest);
                 return from;
             }
             // A topic may have been made anew since it was described: its new messages are none of the old one's.
@@ -726,16 +743,14 @@ public final class KafkaFeed implements TableProvider {
             end.ids.putAll(begin.ids);
             end.at.putAll(begin.at);
             end.from.putAll(begin.from);
-            long taken = 0L;
             for (Iterator entries = latest.entrySet().iterator(); entries.hasNext(); ) {
                 Map.Entry entry = (Map.Entry) entries.next();
                 long at = ((Long) begin.at.get(entry.getKey())).longValue();
                 long there = ((Long) entry.getValue()).longValue() - at;
                 long part = behind <= most ? there : Math.min(there, (long) Math.ceil((double) most * there / behind));
-                taken += part;
                 end.at.put(entry.getKey(), Long.valueOf(at + part));
             }
-            this.tellBehind(behind - taken);
+            this.tellBehind(end, latest);
             return end;
         }
 
@@ -748,22 +763,44 @@ public final class KafkaFeed implements TableProvider {
             }
         }
 
-        /** Say how much there is beyond the epoch, where the runner looks for it (sources/shared.py, behind_of). */
-        private void tellBehind(long rows) {
+        /** Say how much there is beyond a place, where the runner looks for it (sources/shared.py, Behind). */
+        private void tellBehind(Place place, TreeMap latest) {
             String folder = this.options.get("agreements");
-            if (folder == null || rows == this.toldBehind) {
+            if (folder == null) {
+                return;
+            }
+            long sum = 0L;
+            List shares = new ArrayList();
+            for (Iterator entries = latest.entrySet().iterator(); entries.hasNext(); ) {
+                Map.Entry entry = (Map.Entry) entries.next();
+                long share = ((Long) entry.getValue()).longValue() - ((Long) place.at.get(entry.getKey())).longValue();
+                sum += share;
+                shares.add(new Share((Key) entry.getKey(), share));
+            }
+            if (shares.size() > MOST_PARTS) {
+                Collections.sort(shares);
+                shares = shares.subList(0, MOST_PARTS);
+            }
+            ObjectNode told = JSON.createObjectNode();
+            told.put("stage", this.stage);
+            told.putArray("behind").add(sum).add("messages");
+            ObjectNode parts = told.putObject("parts");
+            for (Iterator each = shares.iterator(); each.hasNext(); ) {
+                Share share = (Share) each.next();
+                parts.put(share.key.topic + ":" + share.key.partition, share.amount);
+            }
+            told.put("of", latest.size());
+            String text = told.toString();
+            if (text.equals(this.toldBehind)) {
                 return;
             }
             try {
                 Path file = Paths.get(folder, new String[] {"kafka-" + Integer.toHexString(this.stage.hashCode()) + ".json"});
-                ObjectNode told = JSON.createObjectNode();
-                told.put("stage", this.stage);
-                told.putArray("behind").add(rows).add("messages");
                 Files.createDirectories(file.getParent());
                 Path begun = file.resolveSibling(file.getFileName() + ".tmp");
-                Files.write(begun, told.toString().getBytes(StandardCharsets.UTF_8));
+                Files.write(begun, text.getBytes(StandardCharsets.UTF_8));
                 Files.move(begun, file, StandardCopyOption.ATOMIC_MOVE);
-                this.toldBehind = rows;
+                this.toldBehind = text;
             } catch (IOException error) {
                 LOG.debug("it cannot be told how far behind the source is", error);
             }
