@@ -21,11 +21,12 @@ SECONDS = 30
 class Broker:
     """A broker that keeps its messages in a folder, so that it may be killed and started again on the same port."""
 
-    def __init__(self, folder: Path, user=None, password="", tls=None, clients=False):
+    def __init__(self, folder: Path, user=None, password="", tls=None, clients=False, cluster="kfake"):
         """``user`` signs in by SASL with ``password``; ``tls``: a folder of certificates (tests/brokers/certificates.py);
-        ``clients``: they need one of theirs."""
+        ``clients``: they need one of theirs; ``cluster``: the id of its cluster."""
         self.folder, self.port = folder, 0
         self.arguments = [*(["-user", user] if user else []), *(["-tls", str(tls)] if tls else []), *(["-clients"] * clients)]
+        self.arguments += ["-cluster", cluster]
         self.environment = os.environ | {"KFAKE_PASSWORD": password}
         self.reach = {}
         """What librdkafka must know, beside the address, for the tests' own clients."""

@@ -259,7 +259,7 @@ def kafka(
             "kafka.isolation.level": isolation,
             **where,
             "value": value,
-            "start": _kafka_start(start),
+            "start": kafka_start(start),
             "metadata": json.dumps(columns),
             "onLoss": on_loss,
             "maxRows": str(max_rows),
@@ -271,7 +271,7 @@ def kafka(
     )
 
 
-def _kafka_start(start: str | datetime | Mapping[str, Mapping[int, int]]) -> str:
+def kafka_start(start: str | datetime | Mapping[str, Mapping[int, int]]) -> str:
     """Return ``earliest``, ``latest``, milliseconds since 1970, or offsets as JSON. UsageError if it is none of these."""
     if isinstance(start, Mapping):
         return json.dumps({topic: {str(number): int(at) for number, at in offsets.items()} for topic, offsets in start.items()})

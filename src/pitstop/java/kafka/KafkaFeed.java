@@ -172,18 +172,22 @@ public final class KafkaFeed implements TableProvider {
     }
 
     /**
-     * A place in topics: {"ids": {topic: id}, "at": {topic: {partition: offset}}, "from": {topic: {partition: offset}}}. Of the
-     * partitions that the epoch before did not have, "from" has the offset at which this one begins.
+     * A place in topics: {"cluster": id, "ids": {topic: id}, "at": {topic: {partition: offset}}, "from": {topic: {partition: offset}}}.
+     * Of the partitions that the epoch before did not have, "from" has the offset at which this one begins. Older releases did not
+     * note the cluster.
      */
     static final class Place extends Offset {
         final TreeMap ids = new TreeMap();
         final TreeMap at = new TreeMap();
         final TreeMap from = new TreeMap();
+        /** The id of the cluster; empty: not known. */
+        String cluster = "";
 
         static Place parse(String text) {
             try {
                 JsonNode node = (JsonNode) JSON.readTree(text);
                 Place place = new Place();
+                place.cluster = child(node, "cluster").asText();
                 JsonNode ids = child(node, "ids");
                 for (Iterator names = ids.fieldNames(); names.hasNext(); ) {
                     String topic = (String) names.next();
@@ -230,6 +234,9 @@ public final class KafkaFeed implements TableProvider {
 
         public String json() {
             ObjectNode node = JSON.createObjectNode();
+            if (!this.cluster.isEmpty()) {
+                node.put("cluster", this.cluster);
+            }
             ObjectNode names = node.putObject("ids");
             for (Iterator entries = this.ids.entrySet().iterator(); entries.hasNext(); ) {
                 Map.Entry entry = (Map.Entry) entries.next();
@@ -312,6 +319,7 @@ public final class KafkaFeed implements TableProvider {
         private final String onLoss;
         private final Map settings = new HashMap();
         private Admin admin;
+        private String cluster;
         private TreeMap topics = new TreeMap();
         private long describedAt;
         private long quietUntil;
@@ -479,6 +487,15 @@ public final class KafkaFeed implements TableProvider {
             return this.admin;
         }
 
+        /** The id of the cluster that is read; empty if its brokers have none. */
+        private String cluster() throws ExecutionException, InterruptedException, java.util.concurrent.TimeoutException {
+            if (this.cluster == null) {
+                String id = (String) this.admin().describeCluster().clusterId().get(ANSWER_SECONDS, TimeUnit.SECONDS);
+                this.cluster = id == null ? "" : id;
+            }
+            return this.cluster;
+        }
+
         /** The topics that are there: name -> description. */
         private TreeMap described(long now) throws ExecutionException, InterruptedException, java.util.concurrent.TimeoutException {
             Collection names;
@@ -562,6 +579,7 @@ public final class KafkaFeed implements TableProvider {
             TreeMap latest = this.listed(keys, OffsetSpec.latest());
             String start = (String) this.options.getOrDefault("start", "earliest");
             Place place = new Place();
+            place.cluster = this.cluster();
             this.name(place, topics);
             if (start.equals("earliest")) {
                 place.at.putAll(earliest);
@@ -630,7 +648,7 @@ public final class KafkaFeed implements TableProvider {
             TreeSet keys = partitions(topics);
             TreeMap earliest = this.listed(keys, OffsetSpec.earliest());
             latest = this.listed(keys, OffsetSpec.latest());
-            Place begin = this.checked(from, topics, earliest, latest);
+            Place begin = this.checked(from, topics, earliest, latest, this.cluster());
             return this.within(begin, latest);
         }
 
@@ -648,17 +666,21 @@ public final class KafkaFeed implements TableProvider {
          * The places from which partitions go on: as they were, and for new ones their earliest. What is lost is told, or fails, or
          * is waited for, as onLoss says.
          */
-        private Place checked(Place from, TreeMap topics, TreeMap earliest, TreeMap latest) {
+        private Place checked(Place from, TreeMap topics, TreeMap earliest, TreeMap latest, String cluster) {
             Place begin = new Place();
+            boolean elsewhere = isElsewhere(from, cluster);
+            begin.cluster = elsewhere && !this.onLoss.equals("continue") ? from.cluster : cluster;
             begin.ids.putAll(from.ids);
             begin.at.putAll(from.at);
             for (Iterator all = topics.values().iterator(); all.hasNext(); ) {
                 TopicDescription topic = (TopicDescription) all.next();
                 String id = topic.topicId().toString();
                 Object before = from.ids.get(topic.name());
-                if (before != null && !before.equals(id)) {
-                    String lost = "topic '" + topic.name() + "' was deleted and made anew (its id was " + before + " and is " + id
-                        + "): what was not read of the old one, after " + positions(from, topic.name()) + ", is gone";
+                if (before != null && (elsewhere || !before.equals(id))) {
+                    String what = elsewhere
+                        ? "' is of another cluster (its id was " + from.cluster + " and is " + cluster + "): what was not read of the first one"
+                        : "' was deleted and made anew (its id was " + before + " and is " + id + "): what was not read of the old one";
+                    String lost = "topic '" + topic.name() + what + ", after " + positions(from, topic.name()) + ", is gone";
                     if (!this.mayGoOn(lost, "anew " + topic.name())) {
                         remove(latest, topic.name());
                         continue;
@@ -697,6 +719,10 @@ public final class KafkaFeed implements TableProvider {
                 }
             }
             return begin;
+        }
+
+        private static boolean isElsewhere(Place place, String cluster) {
+            return !place.cluster.isEmpty() && !cluster.isEmpty() && !place.cluster.equals(cluster);
         }
 
         private static void remove(TreeMap offsets, String topic) {
@@ -740,6 +766,7 @@ public final class KafkaFeed implements TableProvider {
             }
             long most = Math.max(1L, (long) (this.maxRows * this.share()));
             Place end = new Place();
+            end.cluster = begin.cluster;
             end.ids.putAll(begin.ids);
             end.at.putAll(begin.at);
             end.from.putAll(begin.from);
@@ -836,6 +863,7 @@ public final class KafkaFeed implements TableProvider {
                     keys.retainAll(last.keySet());
                     TreeMap earliest = this.listed(keys, OffsetSpec.earliest());
                     TreeMap latest = this.listed(keys, OffsetSpec.latest());
+                    boolean elsewhere = isElsewhere(until, this.cluster());
                     for (Iterator all = new TreeSet(last.keySet()).iterator(); all.hasNext(); ) {
                         Key key = (Key) all.next();
                         long first = ((Long) begin.get(key)).longValue();
@@ -844,7 +872,7 @@ public final class KafkaFeed implements TableProvider {
                             continue;
                         }
                         TopicDescription topic = (TopicDescription) topics.get(key.topic);
-                        boolean same = topic != null && topic.topicId().toString().equals(until.ids.get(key.topic));
+                        boolean same = !elsewhere && topic != null && topic.topicId().toString().equals(until.ids.get(key.topic));
                         boolean whole = same && latest.containsKey(key) && ((Long) earliest.get(key)).longValue() <= first
                             && ((Long) latest.get(key)).longValue() >= end;
                         if (whole) {
