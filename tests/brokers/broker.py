@@ -127,6 +127,20 @@ class Broker:
         finally:
             consumer.close()
 
+    @contextmanager
+    def member_of(self, group, topic):
+        """Keep a consumer in a group while the block lasts."""
+        consumer = Consumer(self.reach | {"bootstrap.servers": self.servers, "group.id": group, "enable.auto.commit": False})
+        try:
+            consumer.subscribe([topic])
+            deadline = time.monotonic() + SECONDS
+            while not consumer.assignment():
+                assert time.monotonic() < deadline, "the consumer got no partition"
+                consumer.poll(0.2)
+            yield consumer
+        finally:
+            consumer.close()
+
     def committed(self, group, topic, partitions):
         """Return the offsets of a group."""
         consumer = Consumer(self.reach | {"bootstrap.servers": self.servers, "group.id": group})

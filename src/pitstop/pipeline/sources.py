@@ -190,6 +190,7 @@ def kafka(
     max_rows: int = 1_000_000,
     settings: Mapping[str, str] | None = None,
     security: KafkaSecurity | Mapping[str, Any] | None = None,
+    group: str | None = None,
 ) -> Source:
     """Read the messages of topics of Kafka. Spark's own reader does it; its jars are fetched when a job first needs them.
 
@@ -213,7 +214,8 @@ def kafka(
     waited for.
 
     ``security`` says how the job signs in: see :func:`pitstop.kafka_security`, whose arguments may also be given as a mapping.
-    ``settings`` are those of Kafka's consumer, such as ``{"fetch.max.bytes": "1048576"}``.
+    ``settings`` are those of Kafka's consumer, such as ``{"fetch.max.bytes": "1048576"}``. ``group`` names a consumer group that gets
+    the offsets of the job after each committed epoch, for tools that show the lag of groups; the job itself never reads them.
     """
     if isinstance(topics, str):
         raise UsageError(f"topics are names in a list: write topic={topics!r} for one.")
@@ -233,12 +235,15 @@ def kafka(
         raise UsageError(f"isolation is read_committed or read_uncommitted, not {isolation!r}.")
     if max_rows < 1:
         raise UsageError("max_rows is at least 1.")
+    if group is not None and not group.strip():
+        raise UsageError("group is the name of a consumer group, or left out.")
     columns = dict(with_metadata) if isinstance(with_metadata, Mapping) else {name: name for name in with_metadata}
     if unknown := columns.keys() - _METADATA.keys():
         raise UsageError(f"Messages of Kafka have no {', '.join(sorted(unknown))}. There are: {', '.join(_METADATA)}.")
     for name in settings or {}:
         if name.lower() in _CONSUMERS_OWN:
-            raise UsageError(f"{name} is Pitstop's own: leave it out of settings.")
+            instead = ", or say group= for other tools" if name.lower() == "group.id" else ""
+            raise UsageError(f"{name} is Pitstop's own: leave it out of settings{instead}.")
     if len(set(columns.values())) < len(columns):
         raise UsageError("with_metadata gives two columns one name.")
     if "value" in columns.values() and schema is None:
@@ -263,6 +268,7 @@ def kafka(
             "metadata": json.dumps(columns),
             "onLoss": on_loss,
             "maxRows": str(max_rows),
+            **({"group": group} if group is not None else {}),
         },
         schema=schema,
         parse=value if value in ("json", "csv") else None,

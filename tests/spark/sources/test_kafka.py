@@ -299,6 +299,38 @@ def test_the_lag_is_what_was_sent_and_not_read_of_each_partition(broker, harness
     assert set(lag_of(harness).parts.values()) == {0}
 
 
+def test_a_group_gets_the_offsets_of_committed_epochs_and_what_it_cannot_get_fails_nothing(broker, harness):
+    broker.make("grouped", 3)
+    sent = {0: 30, 1: 10, 2: 0}
+    broker.send("grouped", [(None, '{"n": 1}', number) for number, count in sent.items() for _ in range(count)])
+    built = numbers_of(broker, Collected(), topic="grouped", group="orders-dashboard")
+    running = harness.start(built, harness.folder / "checkpoint", 2)
+    harness.wait_for(running, 40)
+    assert wait_until(lambda: broker.committed("orders-dashboard", "grouped", 3) == [30, 10, 0], 30)
+    sink = Halted(running.checkpoint.planned() + 1)
+    running.stop(60)
+    # An epoch that is not committed yet is none of the group's.
+    broker.send("grouped", [(None, '{"n": 1}', 2)] * 5)
+    running = harness.start(numbers_of(broker, sink, topic="grouped", group="orders-dashboard"), harness.folder / "checkpoint", 2)
+    assert sink.reached.wait(60)
+    assert broker.committed("orders-dashboard", "grouped", 3) == [30, 10, 0]
+    sink.go_on.set()
+    harness.wait_for(running, 45)
+    assert wait_until(lambda: broker.committed("orders-dashboard", "grouped", 3) == [30, 10, 5], 30)
+    running.stop(60)
+    # Kafka lets nobody else commit for a group that has members: the job goes on all the same.
+    with broker.member_of("orders-dashboard", "grouped"):
+        broker.send("grouped", [(None, '{"n": 1}', 2)] * 7)
+        again = Collected()
+        running = harness.start(
+            numbers_of(broker, again, topic="grouped", group="orders-dashboard"), harness.folder / "checkpoint", 2
+        )
+        harness.wait_for(running, 52)
+        running.stop(60)
+        assert broker.committed("orders-dashboard", "grouped", 3) == [30, 10, 5]
+    assert len(again.rows) == 7
+
+
 def test_messages_of_a_transaction_that_is_open_are_no_lag_before_it_ends(broker, harness):
     broker.make("open", 1)
     broker.send_numbers("open", range(10), partitions=1)

@@ -33,6 +33,7 @@ import org.apache.kafka.clients.admin.ListOffsetsOptions;
 import org.apache.kafka.clients.admin.ListOffsetsResult;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.IsolationLevel;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.KafkaFuture;
@@ -306,6 +307,8 @@ public final class KafkaFeed implements TableProvider {
         private static final long AWAY_MS = 2000L;
         private static final long TOLD_MS = 10000L;
         private static final int ANSWER_SECONDS = 10;
+        /** The least time between two commits of the group's offsets. */
+        private static final long GROUP_MS = 1000L;
         /** The most partitions whose lag is told by name (sources/shared.py). */
         private static final int MOST_PARTS = 100;
 
@@ -317,6 +320,14 @@ public final class KafkaFeed implements TableProvider {
         private final String stage;
         private final long maxRows;
         private final String onLoss;
+        /** The group of consumers whose offsets are those of the job, for other tools; null: there is none. */
+        private final String group;
+        private KafkaFuture groupAnswer;
+        private Place groupPlace;
+        private long groupDue;
+        private boolean groupTold;
+        /** The place to which epochs are committed: Spark asks from there for the end of the next one. */
+        private Place committed;
         private final Map settings = new HashMap();
         private Admin admin;
         private String cluster;
@@ -338,6 +349,7 @@ public final class KafkaFeed implements TableProvider {
             this.stage = (String) options.getOrDefault("stage", "kafka");
             this.maxRows = options.getLong("maxRows", 1000000L);
             this.onLoss = (String) options.getOrDefault("onLoss", "fail");
+            this.group = options.get("group");
             TreeMap facts = new TreeMap(options.asCaseSensitiveMap());
             facts.remove("gate");
             this.reading = facts.toString();
@@ -406,6 +418,8 @@ public final class KafkaFeed implements TableProvider {
 
         public Offset latestOffset(Offset start, ReadLimit limit) {
             Place from = (Place) start;
+            this.committed = from;
+            this.tellGroup(false);
             synchronized (DECISIONS) {
                 String[] decision = (String[]) DECISIONS.get(this.reading);
                 if (decision != null && decision[0].equals(from.json())) {
@@ -912,7 +926,69 @@ public final class KafkaFeed implements TableProvider {
 
         public void commit(Offset end) {}
 
+        /**
+         * Let the group have the offsets of the last committed epoch. The answer is not waited for, and what goes wrong is told once:
+         * nothing of the job depends on it.
+         */
+        private void tellGroup(boolean last) {
+            long now = System.currentTimeMillis();
+            if (this.group == null || this.committed == null || (now < this.groupDue && !last)) {
+                return;
+            }
+            this.groupDue = now + GROUP_MS;
+            try {
+                if (this.groupAnswer != null) {
+                    if (!this.groupAnswer.isDone() && !last) {
+                        return;
+                    }
+                    if (this.groupAnswer.isDone()) {
+                        KafkaFuture answer = this.groupAnswer;
+                        this.groupAnswer = null;
+                        answer.get();
+                        this.groupTold = false;
+                    }
+                }
+                if (this.committed == this.groupPlace || (this.groupPlace != null && this.committed.json().equals(this.groupPlace.json()))) {
+                    return;
+                }
+                Map offsets = this.groupOffsets(this.committed);
+                if (!offsets.isEmpty()) {
+                    this.groupPlace = this.committed;
+                    this.groupAnswer = this.admin().alterConsumerGroupOffsets(this.group, offsets).all();
+                }
+            } catch (InterruptedException error) {
+                Thread.currentThread().interrupt();
+            } catch (Exception error) {
+                this.groupPlace = null;
+                this.groupDue = now + TOLD_MS;
+                if (!this.groupTold) {
+                    this.groupTold = true;
+                    Throwable cause = error.getCause() != null ? error.getCause() : error;
+                    LOG.warn("Source '" + this.stage + "': the offsets of group '" + this.group + "' cannot be committed: "
+                        + cause.getMessage() + " It is tried again; the job goes on.");
+                }
+            }
+        }
+
+        /** The offsets of a place in those of its topics that are there now: partition -> offset, as Kafka's client has them. */
+        private Map groupOffsets(Place place) throws ExecutionException, InterruptedException, java.util.concurrent.TimeoutException {
+            Map offsets = new HashMap();
+            if (!place.decided() || this.topics.isEmpty() || isElsewhere(place, this.cluster())) {
+                return offsets;
+            }
+            for (Iterator entries = place.at.entrySet().iterator(); entries.hasNext(); ) {
+                Map.Entry entry = (Map.Entry) entries.next();
+                Key key = (Key) entry.getKey();
+                TopicDescription topic = (TopicDescription) this.topics.get(key.topic);
+                if (topic != null && topic.topicId().toString().equals(place.ids.get(key.topic))) {
+                    offsets.put(new TopicPartition(key.topic, key.partition), new OffsetAndMetadata(((Long) entry.getValue()).longValue()));
+                }
+            }
+            return offsets;
+        }
+
         public void stop() {
+            this.tellGroup(true);
             if (this.admin != null) {
                 this.admin.close(Duration.ofSeconds(2L));
             }

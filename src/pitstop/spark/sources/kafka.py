@@ -22,7 +22,7 @@ from pitstop.spark.sources import SourceKind
 from pitstop.spark.sources.kafka_look import look_at_topics
 from pitstop.spark.sources.kafka_places import judge_place, seek_place
 
-_OWN = ("topics", "pattern", "value", "start", "metadata", "onLoss", "maxRows", "security")
+_OWN = ("topics", "pattern", "value", "start", "metadata", "onLoss", "maxRows", "security", "group")
 
 
 def _stream(spark: SparkSession, source: Source, facts: dict[str, str]) -> DataFrame:
