@@ -214,8 +214,8 @@ def kafka(
     waited for.
 
     ``security`` says how the job signs in: see :func:`pitstop.kafka_security`, whose arguments may also be given as a mapping.
-    ``settings`` are those of Kafka's consumer, such as ``{"fetch.max.bytes": "1048576"}``. ``group`` names a consumer group that gets
-    the offsets of the job after each committed epoch, for tools that show the lag of groups; the job itself never reads them.
+    ``settings`` are those of Kafka's consumer, such as ``{"fetch.max.bytes": "1048576"}``. ``group`` names a consumer group that
+    gets the offsets of the job after each committed epoch, for tools that show the lag of groups; the job never reads them.
     """
     if isinstance(topics, str):
         raise UsageError(f"topics are names in a list: write topic={topics!r} for one.")

@@ -447,6 +447,23 @@ def test_an_update_that_drops_state_wants_allow_drop_alone_or_with_names_before_
     assert cli("update", "--allow-drop", JOB, artifact("", "none.py"))[0] == 0
 
 
+def test_seek_is_an_option_of_one_start_with_a_place_for_each_source(cli, state, artifact):
+    running(state)
+    places = ("--seek", "orders=2026-11-01T00:00", "--seek", "clicks=clicks:0=12,clicks:1=4")
+    assert cli("update", *places, JOB, artifact("", "two.py"))[0] == 0
+    options = {option.name: option.value for option in state.options(JOB)}
+    assert options["seek"] == {"orders": "2026-11-01T00:00", "clicks": "clicks:0=12,clicks:1=4"}
+    assert cli("update", JOB, artifact("", "three.py"))[0] == 0
+    assert {option.name: option.value for option in state.options(JOB)}["seek"] == {}
+    for wrong in ("orders", "=latest", "orders="):
+        code, _, err = cli("update", "--seek", wrong, JOB, artifact("", "four.py"))
+        assert (code, "The job option 'seek' is a source and its place, such as orders=2026-11-01T00:00" in err) == (1, True)
+    code, _, err = cli("update", "--seek", "a=latest", "--seek", "a=earliest", JOB, artifact("", "four.py"))
+    assert (code, "Source 'a' is put to two places: give --seek a=PLACE once." in err) == (1, True)
+    code, _, err = cli("submit", "--seek", "orders=latest", artifact("", "five.py"))
+    assert (code, "a job without a snapshot has none" in err) == (1, True)
+
+
 def test_check_counts_what_may_be_dropped(cli, state, artifact):
     running(state, text=TWO)
     code, out, _ = cli("check", "-j", JOB, artifact(ONE), "--allow-drop")
