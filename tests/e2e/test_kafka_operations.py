@@ -73,7 +73,7 @@ def test_the_lag_stays_when_a_job_is_suspended_and_an_update_reads_again_from_an
 
 
 def _lag_at(job, amount):
-    facts = job.metrics.stages.get("numbers", {})
+    facts = job.metrics().stages.get("numbers", {})
     return facts if facts.get("behind") == amount else None
 
 
