@@ -28,8 +28,8 @@ def test_what_one_version_was_allowed_to_drop_the_next_one_is_not():
 
 
 def test_a_source_is_put_to_another_place_by_one_start_alone():
-    version = dataclasses.replace(VERSION, options=OPTIONS | SEEK)
-    job = dataclasses.replace(JOB, version=version)
+    version = Version(1, JobSource("/a/job.py", "m:f", ("x",)), OPTIONS | SEEK, JobConfig())
+    job = Job("id", "job", 0.0, version, JobState.RUNNING)
     assert "seek" not in options_after(job, SubmitRequest("job.py"))
     assert options_after(job, SubmitRequest("job.py", options={"seek": "a=latest"}))["seek"] == {"a": "latest"}
     assert "seek" not in checked_options(request_of(version, {}))
