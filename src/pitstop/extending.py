@@ -4,16 +4,22 @@ The side of its users, a ``ps.Source`` or a subclass of ``ps.Sink``, needs only 
 """
 
 from pitstop.machine.named_secrets import revealed, revealed_url
+from pitstop.model.report import SourceFate
+from pitstop.spark.base.seeking import NoSuchPlaceError, Sought
 from pitstop.spark.sinks import FIRST, LAST, STORE, EpochContext, SinkKind, compute_only
 from pitstop.spark.sources import SourceKind, python_source
-from pitstop.spark.sources.shared import SourceOptions
+from pitstop.spark.sources.shared import Behind, SourceOptions
 
 __all__ = [
     "FIRST",
     "LAST",
     "STORE",
+    "Behind",
     "EpochContext",
+    "NoSuchPlaceError",
     "SinkKind",
+    "Sought",
+    "SourceFate",
     "SourceKind",
     "SourceOptions",
     "compute_only",

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -20,11 +21,12 @@ SECONDS = 30
 class Broker:
     """A broker that keeps its messages in a folder, so that it may be killed and started again on the same port."""
 
-    def __init__(self, folder: Path, user=None, password="", tls=None, clients=False):
+    def __init__(self, folder: Path, user=None, password="", tls=None, clients=False, cluster="kfake"):
         """``user`` signs in by SASL with ``password``; ``tls``: a folder of certificates (tests/brokers/certificates.py);
-        ``clients``: they need one of theirs."""
+        ``clients``: they need one of theirs; ``cluster``: the id of its cluster."""
         self.folder, self.port = folder, 0
         self.arguments = [*(["-user", user] if user else []), *(["-tls", str(tls)] if tls else []), *(["-clients"] * clients)]
+        self.arguments += ["-cluster", cluster]
         self.environment = os.environ | {"KFAKE_PASSWORD": password}
         self.reach = {}
         """What librdkafka must know, beside the address, for the tests' own clients."""
@@ -89,6 +91,17 @@ class Broker:
         elif transaction:
             producer.abort_transaction(SECONDS)
 
+    @contextmanager
+    def transaction(self, name):
+        """Yield a producer in a transaction that is open, and is aborted in the end."""
+        producer = Producer(self.reach | {"bootstrap.servers": self.servers, "transactional.id": name})
+        producer.init_transactions(SECONDS)
+        producer.begin_transaction()
+        try:
+            yield producer
+        finally:
+            producer.abort_transaction(SECONDS)
+
     def send_numbers(self, topic, numbers, partitions=2, **transaction):
         """Send ``{"n": number}`` for each number, by turns into the partitions."""
         self.send(topic, [(f"k{n % 5}", json.dumps({"n": n}), n % partitions) for n in numbers], **transaction)
@@ -111,6 +124,20 @@ class Broker:
                 elif message is not None:
                     messages.append((message.key(), message.value(), dict(message.headers() or ())))
             return messages
+        finally:
+            consumer.close()
+
+    @contextmanager
+    def member_of(self, group, topic):
+        """Keep a consumer in a group while the block lasts."""
+        consumer = Consumer(self.reach | {"bootstrap.servers": self.servers, "group.id": group, "enable.auto.commit": False})
+        try:
+            consumer.subscribe([topic])
+            deadline = time.monotonic() + SECONDS
+            while not consumer.assignment():
+                assert time.monotonic() < deadline, "the consumer got no partition"
+                consumer.poll(0.2)
+            yield consumer
         finally:
             consumer.close()
 

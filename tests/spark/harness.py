@@ -61,6 +61,7 @@ class Harness:
         self.messages = []
         self.kept_in = StateStore.ROCKSDB
         self.allow_drop = (ALL_STAGES,)
+        self.seek = {}
         self.settings = SourceSettings(agreements=str(folder / "agreements"))
 
     @classmethod
@@ -92,7 +93,13 @@ class Harness:
     def restore(self, built, checkpoint, partitions, renamed, rewrite):
         folder = self.folder / "snapshots" / "saved"
         plan = compile_pipeline(self.spark, built, partitions=partitions)
-        config = JobConfig(partitions=partitions, renamed=renamed or {}, state_store=self.kept_in, allow_drop=self.allow_drop)
+        config = JobConfig(
+            partitions=partitions,
+            renamed=renamed or {},
+            state_store=self.kept_in,
+            allow_drop=self.allow_drop,
+            seek=self.seek,
+        )
         job = CompiledJob(self.spark, built, config, plan)
         self.report = restore(job, folder, checkpoint, "job", self.settings, feed_all=not rewrite)
         return partitions or manifests.read(folder).partitions

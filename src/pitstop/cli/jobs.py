@@ -14,7 +14,7 @@ from pitstop.cli.render import describe, job_facts
 from pitstop.errors import ConflictError, UsageError
 from pitstop.kit.counts import counted
 from pitstop.kit.ids import check_name
-from pitstop.model.config import OPTIONS, renamed_stages, stages_to_drop
+from pitstop.model.config import OPTIONS, places_to_seek, renamed_stages, stages_to_drop
 from pitstop.model.job import JobState
 from pitstop.model.operation import StateAtStart
 from pitstop.service.api import SubmitRequest
@@ -38,6 +38,15 @@ AllowDrop = Annotated[
         ALLOW_DROP,
         metavar="[=NAME,...]",
         help="Allow this request to drop saved state and positions of these stages and sources; without names, of all",
+    ),
+]
+
+Seek = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--seek",
+        metavar="SOURCE=PLACE",
+        help="Let a source go on from there, and not from its saved place, which --allow-drop must allow; repeatable",
     ),
 ]
 
@@ -85,11 +94,14 @@ def submit(
     entry: Entry = None,
     renamed: Renamed = None,
     allow_drop: AllowDrop = None,
+    seek: Seek = None,
     shared: Shared = False,
     option: Options = None,
 ) -> None:
     """Submit a job and wait until it runs. Options stand before ARTIFACT: what follows it belongs to the job."""
-    options = job_options(option or []) | renamed_option(renamed) | drop_option(allow_drop) | shared_option(shared)
+    options = (
+        job_options(option or []) | renamed_option(renamed) | drop_option(allow_drop) | shared_option(shared) | seek_option(seek)
+    )
     if name is not None:
         check_name("job", name)
     request = SubmitRequest(artifact, None, entry, tuple(arguments or ()), name, snapshot, options)
@@ -113,6 +125,7 @@ def check(
     ] = None,
     renamed: Renamed = None,
     allow_drop: AllowDrop = None,
+    seek: Seek = None,
     entry: Entry = None,
     shared: Shared = False,
     option: Options = None,
@@ -125,7 +138,9 @@ def check(
     """
     if job is not None and snapshot is not None:
         raise UsageError("A version is compared with a job (-j) or with a snapshot (-s), not with both at once.")
-    options = job_options(option or []) | renamed_option(renamed) | drop_option(allow_drop) | shared_option(shared)
+    options = (
+        job_options(option or []) | renamed_option(renamed) | drop_option(allow_drop) | shared_option(shared) | seek_option(seek)
+    )
     request = SubmitRequest(artifact, None, entry, tuple(arguments or ()), options=options)
     with call.waiting("Compiling"):
         result = call.service().check(request, job, snapshot)
@@ -152,6 +167,7 @@ def update(
     ] = 0.0,
     renamed: Renamed = None,
     allow_drop: AllowDrop = None,
+    seek: Seek = None,
     entry: Entry = None,
     shared: Shared = False,
     option: Options = None,
@@ -162,7 +178,9 @@ def update(
     it. The old version goes on if the new one is refused, or fails before its first epoch. Arguments that are left out are those
     of the version before.
     """
-    options = job_options(option or []) | renamed_option(renamed) | drop_option(allow_drop) | shared_option(shared)
+    options = (
+        job_options(option or []) | renamed_option(renamed) | drop_option(allow_drop) | shared_option(shared) | seek_option(seek)
+    )
     request = SubmitRequest(artifact, None, entry, tuple(arguments or ()), None, snapshot, options)
     status = call.service().job(job)
     call.say(f"Updating job {describe(status)} to artifact '{artifact}'...")
@@ -312,6 +330,17 @@ def renamed_option(pairs: list[str] | None) -> dict[str, Any]:
 def drop_option(names: list[str] | None) -> dict[str, Any]:
     """Return the stages and sources that may be dropped, as a job option."""
     return {"allow_drop": list(stages_to_drop(",".join(names)))} if names else {}
+
+
+def seek_option(pairs: list[str] | None) -> dict[str, Any]:
+    """Return the places from which sources go on, as a job option."""
+    places: dict[str, str] = {}
+    for pair in pairs or ():
+        for source, place in places_to_seek("seek", pair).items():
+            if source in places:
+                raise UsageError(f"Source '{source}' is put to two places: give --seek {source}=PLACE once.")
+            places[source] = place
+    return {"seek": places} if places else {}
 
 
 def shared_option(shared: bool) -> dict[str, Any]:

@@ -46,8 +46,11 @@ def job_facts(job: JobStatus) -> dict[str, Any]:
     }
 
 
-def job_lines(job: JobStatus) -> list[str]:
-    """Return a job as lines of name and value, without the facts that it does not have."""
+def job_lines(job: JobStatus, by_part: bool = False) -> list[str]:
+    """Return a job as lines of name and value, without the facts that it does not have.
+
+    ``by_part``: the lag of a source is told of each of its parts, too.
+    """
     progress = job.progress
     facts = {
         "ID": job.id,
@@ -72,6 +75,7 @@ def job_lines(job: JobStatus) -> list[str]:
         "Waiting": _waits(progress) if job.status is JobState.RUNNING else None,
         "Table away": _tables_away(progress) if job.status is JobState.RUNNING else None,
         "Rows read": f"{progress.input_rows:,} ({progress.rows_per_second:,.1f} a second)",
+        "Not read yet": _not_read(progress, by_part),
         "Left out": _left_out(progress),
         "Watermark": _watermark(progress),
     }
@@ -109,6 +113,19 @@ def _planned_for(job: JobStatus) -> str | None:
     if job.placement is None:
         return None
     return f"{counted(len(job.placement.members), 'member')} with {counted(job.placement.cores, 'core')}"
+
+
+def _not_read(progress: Progress, by_part: bool) -> str | None:
+    """Return the lag of each source, a line each."""
+    lines = []
+    for source, facts in progress.stages.items():
+        if facts.get("behind") is None:
+            continue
+        lines.append(f"{facts['behind']:,} {facts.get('behind_in')} of source '{source}'")
+        parts = facts.get("behind_by_part") or {}
+        shown = {part: amount for part, amount in parts.items() if amount} if len(parts) < facts.get("parts", 0) else parts
+        lines += [f"  {amount:,} of {part}" for part, amount in shown.items()] if by_part else []
+    return "\n".join(lines) or None
 
 
 def _left_out(progress: Progress) -> str:
@@ -176,5 +193,6 @@ def metric_lines(job: JobStatus) -> list[str]:
     if stages:
         width = max(len("STAGE"), *(len(name) for name in stages))
         lines += ["", f"{'STAGE':<{width}} METRICS"]
-        lines += [f"{name:<{width}} " + " ".join(f"{key}={value}" for key, value in stages[name].items()) for name in stages]
+        plain = {name: {key: value for key, value in facts.items() if key != "behind_by_part"} for name, facts in stages.items()}
+        lines += [f"{name:<{width}} " + " ".join(f"{key}={value}" for key, value in plain[name].items()) for name in plain]
     return lines

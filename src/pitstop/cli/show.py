@@ -101,12 +101,12 @@ def list_kept_states(call: Call) -> None:
 
 
 def status(call: Call, job: JobArgument) -> None:
-    """Show one job."""
+    """Show one job; with -v also the lag of each part of its sources, such as partitions of topics."""
     job_status = call.service().job(job)
     if call.structured:
         call.show(job_facts(job_status))
         return
-    print("\n".join(job_lines(job_status)))
+    print("\n".join(job_lines(job_status, by_part=call.verbose)))
     if call.verbose and job_status.failure_details:
         print(f"\n{job_status.failure_details}")
 

@@ -15,6 +15,7 @@ from pitstop.client.rows import SqlRows, rows_of_last
 from pitstop.errors import EngineError
 from pitstop.kit.wire import json_text
 from pitstop.maps.model import Entry
+from pitstop.model.config import places_to_seek
 from pitstop.model.job import DisplayStatus, JobState, Progress
 from pitstop.model.job_event import JobEvent, StateChange
 from pitstop.model.operation import StateAtStart
@@ -75,7 +76,7 @@ class Client:
         8) you can submit again after a broken connection: a job that already has the id is returned. Raises ArtifactError,
         UsageError (unknown option), NotFoundError (snapshot) and ConflictError (an active job has that name).
         """
-        request = SubmitRequest(str(artifact), None, entry, tuple(args), name, initial_snapshot, dict(config or {}), id)
+        request = SubmitRequest(str(artifact), None, entry, tuple(args), name, initial_snapshot, _plain(config), id)
         return JobHandle(self.service, self.service.submit(request).id)
 
     def jobs(self, include_ended: bool = False) -> list[JobHandle]:
@@ -223,12 +224,13 @@ class JobHandle:
         """Replace the job's version by a new one.
 
         A suspended job stays suspended, and starts with the new version when it is resumed. ``entry`` and ``args`` default to
-        those of the version before. ``config`` overrides its options. It may also hold ``renamed={"new": "old"}``, and
+        those of the version before. ``config`` overrides its options. It may also hold ``renamed={"new": "old"}``,
+        ``seek={"orders": "earliest"}`` with a time or offsets as well (such a place is dropped, which needs ``allow_drop``), and
         ``allow_drop=["speed"]`` or ``allow_drop=True``: without ``allow_drop``, an update that would drop saved state raises
         DropError. IncompatibleError is raised before anything stops. EngineError is raised if the new version fails before it is
         up, or within ``watch_seconds`` after: the old version then continues.
         """
-        request = SubmitRequest(str(artifact), None, entry, tuple(args), None, snapshot, dict(config or {}))
+        request = SubmitRequest(str(artifact), None, entry, tuple(args), None, snapshot, _plain(config))
         return self._service.update(self.id, request, watch_seconds)
 
     def log_levels(self) -> list[LoggerLevel]:
@@ -262,7 +264,7 @@ class JobHandle:
         came since. ``state="empty"`` lets stages and sources that the present state lacks begin empty. Where a sink may then
         receive rows that it already has, ``write_again=True`` is needed. Raises as :meth:`update`.
         """
-        return self._service.go_back(self.id, version, dict(options), watch_seconds, StateAtStart(state), write_again)
+        return self._service.go_back(self.id, version, _plain(options), watch_seconds, StateAtStart(state), write_again)
 
     def verbs(self) -> list[JobVerb]:
         """Return the verbs for the job, each with the refusal that it would get now. No verb is carried out."""
@@ -386,3 +388,9 @@ class MapHandle:
 
     def _text(self, key: str, value: Any) -> str:
         return json_text(value, f"The value of '{key}' for map '{self.name}'")
+
+
+def _plain(config: JobOptions | Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return options as JSON has them: places may be times."""
+    options: dict[str, Any] = dict(config or {})
+    return options | ({"seek": places_to_seek("seek", options["seek"])} if options.get("seek") else {})

@@ -124,6 +124,7 @@ class Judge:
             watermark,
             allow_drop=_allowed(options),
             facts=compiled.facts,
+            fates=compiled.fates,
         )
         return report.with_details(compiled.migrations)
 
@@ -138,6 +139,7 @@ class Judge:
             saved.imported,
             _allowed(options),
             compiled.facts,
+            compiled.fates,
         )
         return report.with_details(compiled.migrations)
 

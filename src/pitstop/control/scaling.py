@@ -19,7 +19,7 @@ from pitstop.errors import ConflictError, StoreError
 from pitstop.kit.clock import Clock
 from pitstop.kit.counts import counted
 from pitstop.model.cluster import Member, MemberState, Placement
-from pitstop.model.config import ProcessingGuarantee
+from pitstop.model.config import OF_ONE_START, ProcessingGuarantee
 from pitstop.model.job import Job, JobState
 from pitstop.model.operation import Rescale, Suspend, UpdateJob, rescaling_snapshot
 
@@ -79,7 +79,7 @@ def without_quorum(job: Job, size: int | None, now: float) -> Decision | None:
 def as_update(job: Job, request: Rescale) -> UpdateJob:
     """Return rescaling as an update, which is to the same version."""
     # In the saved state, stages that the version renamed have their new names, and dropped stages are missing.
-    options = {key: value for key, value in job.version.options.items() if key not in ("initial_snapshot", "allow_drop")}
+    options = {key: value for key, value in job.version.options.items() if key not in ("initial_snapshot", *OF_ONE_START)}
     options |= {"renamed": {}}
     if request.state_store is not None:
         options |= {"state_store": request.state_store.value}

@@ -25,7 +25,7 @@ from pitstop.control.actions import (
 from pitstop.control.decision import Decision, answered, refuse, waiting
 from pitstop.errors import ConflictError, EngineError, PitstopError, SnapshotError, VersionError
 from pitstop.kit.counts import counted
-from pitstop.model.config import JobConfig, ProcessingGuarantee
+from pitstop.model.config import OF_ONE_START, JobConfig, ProcessingGuarantee
 from pitstop.model.job import Asked, Job, JobState, Mode, Starting, Termination, Update, Version, Watched
 from pitstop.model.operation import Operation, Updated, Verb, rescaling_snapshot
 from pitstop.model.run import Exported, ExportFailed, PreparationFailed, Running, Stopped, StopRun, UpdatePrepared, Withdrawn
@@ -305,7 +305,7 @@ def _resumable(old: Version, snapshot: str) -> Version:
     """Return the version to roll back to: on its own checkpoint, or from the snapshot if its guarantee is ``none``."""
     if old.config.processing_guarantee is not ProcessingGuarantee.NONE:
         return old
-    own = {key: value for key, value in old.options.items() if key not in ("renamed", "allow_drop")}
+    own = {key: value for key, value in old.options.items() if key not in OF_ONE_START}
     options = own | {"initial_snapshot": snapshot}
     return dataclasses.replace(old, options=options, config=JobConfig.from_options(options, base=old.config))
 

@@ -6,6 +6,7 @@ import dataclasses
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import Enum, StrEnum
 from typing import Any, Self
 
@@ -20,6 +21,10 @@ MAX_AHEAD_MS = 86_400_000
 """A day: a local time that is taken for one in UTC is 14 hours ahead at most."""
 MOST_PARTITIONS = 100_000
 """Each has files of its own in each epoch."""
+
+
+OF_ONE_START = ("renamed", "allow_drop", "seek")
+"""The options that a version needs to take over saved state once. A later start of it, and the next version, do not have them."""
 
 
 class ProcessingGuarantee(StrEnum):
@@ -70,6 +75,7 @@ class JobConfig:
     spark: dict[str, str] = field(default_factory=dict)
     renamed: dict[str, str] = field(default_factory=dict)
     allow_drop: tuple[str, ...] = ()
+    seek: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], base: Self | None = None) -> Self:
@@ -180,9 +186,30 @@ def stages_to_drop(value: Any) -> tuple[str, ...]:
     return (ALL_STAGES,) if ALL_STAGES in names else names
 
 
+def places_to_seek(name: str, value: Any) -> dict[str, str]:
+    """Return source -> its place as text, from a mapping, the JSON text of one, or ``source=place``; UsageError otherwise."""
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        value = _read_json(value)
+    if isinstance(value, str):
+        source, equals, place = value.partition("=")
+        value = {source: place} if equals else None
+    if not isinstance(value, Mapping) or not all(str(source).strip() and _place_text(at) for source, at in value.items()):
+        raise UsageError(
+            f"The job option '{name}' is a source and its place, such as orders=2026-11-01T00:00, or a mapping of such."
+        )
+    return {str(source).strip(): _place_text(at) for source, at in value.items()}
+
+
+def _place_text(place: Any) -> str:
+    """Return a place as text: a mapping as JSON, a time in ISO 8601; empty for anything else."""
+    if isinstance(place, Mapping):
+        return json.dumps(place)
+    return place.isoformat() if isinstance(place, datetime) else place.strip() if isinstance(place, str) else ""
+
+
 def _read_json(text: str) -> Any:
     try:
-        return json.loads(text.strip().lower() if "[" not in text else text)
+        return json.loads(text if "[" in text or "{" in text else text.strip().lower())
     except ValueError:
         return None
 
@@ -434,6 +461,15 @@ OPTIONS: tuple[Option, ...] = (
         meaning="Stages and sources whose saved state, or position, this start from a snapshot, or this update, may drop. "
         "Without it a version that would drop any is refused. It counts for one start or update only.",
         fixed="a version drops state when it takes it over: update the job with this option",
+    ),
+    Option(
+        "seek",
+        "seek",
+        places_to_seek,
+        form="source=place, such as orders=2026-11-01T00:00, or a JSON object of source to place",
+        meaning="Places from which sources go on instead of their saved ones, in this one start from a snapshot, or update "
+        "(docs/kafka.md). The saved place is dropped, which allow_drop must allow.",
+        fixed="a source is put to another place when saved state is taken over: update the job with this option",
     ),
 )
 """Every job option. To add one: its field in JobConfig, its record here, and the code that acts on it."""

@@ -116,6 +116,10 @@ class TableAway:
     """The sentence that says why, with the stage and its place in the code."""
 
 
+LAG_FIGURES = ("behind", "behind_in", "behind_by_part", "parts")
+"""The figures of a source that say how much it has not read yet."""
+
+
 @described
 @dataclass(frozen=True)
 class Progress:
@@ -137,7 +141,8 @@ class Progress:
     """Per stage: rows in and out since the job was submitted, state rows and bytes, ``state_ms`` (how long its tasks were at its
     state in the last epoch with data), rows that go no further, a figure for each reason (model.left_out), source offsets, and
     of a source ``behind`` (how much was there to read when its last epoch was planned, and is not in that) with
-    ``behind_in``, the unit: bytes, events or rows."""
+    ``behind_in``, the unit: bytes, events, messages or rows; of a source of ``parts``, such as partitions of topics, also
+    ``behind_by_part``, of a hundred parts at most: those that are furthest behind."""
     busy_seconds: int = 0
     """Duration so far of the epoch that is under way, once that is long: in steps of ten seconds."""
     parts_ms: dict[str, int] = field(default_factory=dict)

@@ -32,6 +32,8 @@ class Way(StrEnum):
 
 DROPPED_SOURCE, NEW_SOURCE = "C05", "C04"
 """The rules of a source that is dropped with its place, and of one that is read from its configured start."""
+SOUGHT_SOURCE = "C32"
+"""The rule of a source that is put to another place than its saved one (option seek)."""
 OWN_STATE = "C31"
 """The rule of the variables in which a user's own code keeps state."""
 
@@ -52,6 +54,20 @@ class StageVerdict:
 
     def to_dict(self) -> dict[str, Any]:
         return {"stage": self.stage, "verdict": self.verdict.value, "detail": self.detail, "rule": self.rule}
+
+
+@dataclass(frozen=True)
+class SourceFate:
+    """The fate of a source's saved place, as the source's kind has found it at the servers that the source reads from."""
+
+    detail: str = ""
+    """A clause that goes on the line of the source; empty: there is nothing to tell."""
+    refused: bool = False
+    """True if the saved place means nothing there."""
+    sought: bool = False
+    """True if the source goes on at another place, because the option ``seek`` says so."""
+    again: bool = False
+    """True if it then reads rows again."""
 
 
 @described
@@ -87,16 +103,18 @@ class Report:
     def drops(self) -> str:
         """The stages and sources that would be dropped without leave, in words."""
         lines = [line for line in self.lines if line.stage in self.needs_allow_drop and line.verdict is Verdict.DROPPED]
-        sources = [f"'{line.stage}'" for line in lines if line.rule == DROPPED_SOURCE]
+        sources = [f"'{line.stage}'" for line in lines if line.rule in (DROPPED_SOURCE, SOUGHT_SOURCE)]
         variables = [f"'{line.stage}'" for line in lines if line.rule == OWN_STATE]
-        stages = [f"'{line.stage}'" for line in lines if line.rule not in (DROPPED_SOURCE, OWN_STATE)]
+        stages = [f"'{line.stage}'" for line in lines if line.rule not in (DROPPED_SOURCE, SOUGHT_SOURCE, OWN_STATE)]
         kinds = (("variables in stage", variables), ("stage", stages), ("source", sources))
         return " and ".join(f"{kind}{'s' if len(names) > 1 else ''} {', '.join(names)}" for kind, names in kinds if names)
 
     @property
     def takes_over_nothing(self) -> bool:
         """True if there was something to take over, and none of it is."""
-        return bool(self.of(Verdict.DROPPED)) and not self.of(Verdict.RESTORED) and not self.of(Verdict.CONVERTED)
+        dropped = [line for line in self.lines if line.verdict is Verdict.DROPPED]
+        sought = any(line.rule == SOUGHT_SOURCE for line in dropped)
+        return bool(dropped) and not sought and not self.of(Verdict.RESTORED) and not self.of(Verdict.CONVERTED)
 
     @property
     def leave_to_drop(self) -> str:

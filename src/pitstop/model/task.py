@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from pitstop.kit.wire import described
 from pitstop.model.config import JobConfig
 from pitstop.model.job import JobSource
+from pitstop.model.report import SourceFate
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,8 @@ class Compilation:
     """True if it may write where another job writes (option allow_shared)."""
     facts: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Stage of the saved version -> what was read from its state to compare it (plan.diff.unknown)."""
+    fates: dict[str, SourceFate] = field(default_factory=dict)
+    """Source -> what becomes of its saved place, where its kind has something to tell."""
     findings: tuple[str, ...] = ()
     """A sentence for each place that was looked at."""
 

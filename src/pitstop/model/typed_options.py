@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, Literal, TypedDict
 
 from pitstop.kit.durations import Duration
@@ -24,10 +25,15 @@ class CommonOptions(TypedDict, total=False):
     renamed: dict[str, str] | str | None
 
 
+Place = str | datetime | Mapping[str, Mapping[int, int]]
+"""A place of a source: a word or a time, or offsets by topic and partition."""
+
+
 class RunOptions(CommonOptions, total=False):
     """The options that a run in this process carries out: those of ``ps.run``."""
 
     allow_drop: bool | str | Sequence[str] | None
+    seek: Mapping[str, Place] | str | None
 
 
 class CodeOptions(CommonOptions, total=False):
@@ -53,3 +59,4 @@ class JobOptions(CodeOptions, total=False):
 
     requirements: Sequence[str] | str | None
     allow_drop: bool | str | Sequence[str] | None
+    seek: Mapping[str, Place] | str | None

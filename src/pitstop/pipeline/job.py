@@ -37,6 +37,11 @@ class JobDefinition(Generic[P]):
                 "Allow drops when you submit or update a version (--allow-drop), not in its code: "
                 "the next version would drop state unasked."
             )
+        if self.config.seek:
+            raise UsageError(
+                "Where a source goes on is said when a version is submitted or updated (--seek), and not in its code: the next "
+                "version would go there once more."
+            )
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
 

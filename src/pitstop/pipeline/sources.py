@@ -192,6 +192,7 @@ def kafka(
     max_rows: int = 1_000_000,
     settings: Mapping[str, str] | None = None,
     security: KafkaSecurity | Mapping[str, Any] | None = None,
+    group: str | None = None,
 ) -> Source:
     """Read the messages of topics of Kafka. Spark's own reader does it; its jars are fetched when a job first needs them.
 
@@ -215,7 +216,8 @@ def kafka(
     waited for.
 
     ``security`` says how the job signs in: see :func:`pitstop.kafka_security`, whose arguments may also be given as a mapping.
-    ``settings`` are those of Kafka's consumer, such as ``{"fetch.max.bytes": "1048576"}``.
+    ``settings`` are those of Kafka's consumer, such as ``{"fetch.max.bytes": "1048576"}``. ``group`` names a consumer group that
+    gets the offsets of the job after each committed epoch, for tools that show the lag of groups; the job never reads them.
     """
     if isinstance(topics, str):
         raise UsageError(f"topics are names in a list: write topic={topics!r} for one.")
@@ -235,12 +237,15 @@ def kafka(
         raise UsageError(f"isolation is read_committed or read_uncommitted, not {isolation!r}.")
     if max_rows < 1:
         raise UsageError("max_rows is at least 1.")
+    if group is not None and not group.strip():
+        raise UsageError("group is the name of a consumer group, or left out.")
     columns = dict(with_metadata) if isinstance(with_metadata, Mapping) else {name: name for name in with_metadata}
     if unknown := columns.keys() - _METADATA.keys():
         raise UsageError(f"Messages of Kafka have no {', '.join(sorted(unknown))}. There are: {', '.join(_METADATA)}.")
     for name in settings or {}:
         if name.lower() in _CONSUMERS_OWN:
-            raise UsageError(f"{name} is Pitstop's own: leave it out of settings.")
+            instead = ", or say group= for other tools" if name.lower() == "group.id" else ""
+            raise UsageError(f"{name} is Pitstop's own: leave it out of settings{instead}.")
     if len(set(columns.values())) < len(columns):
         raise UsageError("with_metadata gives two columns one name.")
     if "value" in columns.values() and schema is None:
@@ -261,10 +266,11 @@ def kafka(
             "kafka.isolation.level": isolation,
             **where,
             "value": value,
-            "start": _kafka_start(start),
+            "start": kafka_start(start),
             "metadata": json.dumps(columns),
             "onLoss": on_loss,
             "maxRows": str(max_rows),
+            **({"group": group} if group is not None else {}),
         },
         schema=schema,
         parse=value if value in ("json", "csv") else None,
@@ -273,7 +279,7 @@ def kafka(
     )
 
 
-def _kafka_start(start: str | datetime | Mapping[str, Mapping[int, int]]) -> str:
+def kafka_start(start: str | datetime | Mapping[str, Mapping[int, int]]) -> str:
     """Return ``earliest``, ``latest``, milliseconds since 1970, or offsets as JSON. UsageError if it is none of these."""
     if isinstance(start, Mapping):
         return json.dumps({topic: {str(number): int(at) for number, at in offsets.items()} for topic, offsets in start.items()})

@@ -9,7 +9,17 @@ from typing import Any
 from pitstop.errors import UsageError
 from pitstop.model.config import ALL_STAGES
 from pitstop.model.layout import StageKind, StateLayout
-from pitstop.model.report import DROPPED_SOURCE, NEW_SOURCE, OWN_STATE, Report, StageVerdict, Verdict, Way
+from pitstop.model.report import (
+    DROPPED_SOURCE,
+    NEW_SOURCE,
+    OWN_STATE,
+    SOUGHT_SOURCE,
+    Report,
+    SourceFate,
+    StageVerdict,
+    Verdict,
+    Way,
+)
 from pitstop.plan.folders import moved_folder
 from pitstop.plan.kinds import Fact, rules_of
 from pitstop.plan.model import Plan, PlanStage
@@ -28,19 +38,24 @@ def compare(
     imported: Collection[str] = (),
     allow_drop: Collection[str] = (),
     facts: Mapping[str, Mapping[str, Any]] | None = None,
+    fates: Mapping[str, SourceFate] | None = None,
 ) -> Report:
     """Judge a new plan against the plan whose state it is to take over (both as dicts).
 
     ``renamed``: new name -> old name; a stage of that name takes over the old one's state or offset. ``watermark_ms`` is the
     watermark of the saved state. ``imported`` names the stages whose state was put there as rows. ``allow_drop`` names those that
-    may be dropped, or is ``*`` for all. ``facts`` were read from the state itself (:func:`unknown`). UsageError if ``renamed`` or
-    ``allow_drop`` names a stage that is not there.
+    may be dropped, or is ``*`` for all. ``facts`` were read from the state itself (:func:`unknown`); ``fates`` are those of the
+    saved places of sources, by their new names. UsageError if ``renamed`` or ``allow_drop`` names a stage that is not there.
     """
     before, after = with_facts(Plan.from_dict(old), facts or {}), Plan.from_dict(new)
     names = dict(renamed or {})
     _check_renamed(names, before, after)
-    _check_dropped(allow_drop, before)
-    lines = [*_sources(before, after, names), *_stateful(before, after, names, watermark_ms, imported), *_sinks(before, after)]
+    _check_dropped(allow_drop, before, names)
+    lines = [
+        *_sources(before, after, names, fates or {}),
+        *_stateful(before, after, names, watermark_ms, imported),
+        *_sinks(before, after),
+    ]
     rescaled = after.partitions is not None and old_partitions is not None and after.partitions != old_partitions
     state_stays = all(line.verdict is not Verdict.CONVERTED for line in lines) and not _rewritten(before, after, names)
     same = before.operators == after.operators and state_stays and not rescaled and _same_schemas(before, after, names)
@@ -56,7 +71,7 @@ def _without_leave(lines: list[StageVerdict], allow_drop: Collection[str]) -> tu
     if ALL_STAGES in allow_drop:
         return ()
     dropped = [line for line in lines if line.verdict is Verdict.DROPPED and line.stage not in allow_drop]
-    return tuple(line.stage for line in sorted(dropped, key=lambda line: line.rule == DROPPED_SOURCE))
+    return tuple(line.stage for line in sorted(dropped, key=lambda line: line.rule in (DROPPED_SOURCE, SOUGHT_SOURCE)))
 
 
 def unknown(old: dict[str, Any], new: dict[str, Any], renamed: dict[str, str]) -> dict[str, Fact]:
@@ -139,13 +154,13 @@ def _check_renamed(renamed: dict[str, str], before: Plan, after: Plan) -> None:
         raise UsageError("Two stages cannot both be the renamed one: each state has one heir.")
 
 
-def _check_dropped(allow_drop: Collection[str], before: Plan) -> None:
+def _check_dropped(allow_drop: Collection[str], before: Plan, renamed: Mapping[str, str]) -> None:
     for name in allow_drop:
-        if name != ALL_STAGES and name not in before.stateful and name not in before.sources:
+        if name != ALL_STAGES and name not in before.stateful and name not in before.sources and name not in renamed:
             raise UsageError(f"The saved state has no stage or source '{name}' that could be dropped (allow_drop).")
 
 
-def _sources(before: Plan, after: Plan, renamed: dict[str, str]) -> list[StageVerdict]:
+def _sources(before: Plan, after: Plan, renamed: dict[str, str], fates: Mapping[str, SourceFate]) -> list[StageVerdict]:
     lines = []
     for name, stage in after.sources.items():
         old = before.sources.get(renamed.get(name, name))
@@ -156,12 +171,23 @@ def _sources(before: Plan, after: Plan, renamed: dict[str, str]) -> list[StageVe
             detail = f"was a source of kind {old.description} and is now {stage.description}: give it another name"
             lines.append(StageVerdict(name, Verdict.REFUSED, detail, "C03"))
         else:
-            moved = moved_folder(old, stage)
-            where = f", its files being those of {moved[0]}, moved to {moved[1]}" if moved else _other_place(old, stage)
-            lines.append(StageVerdict(name, Verdict.RESTORED, f"source, goes on from the saved offset{where}", "C03"))
+            lines.append(_kept_source(old, stage, before, after, fates.get(name, SourceFate())))
     heirs = {renamed.get(name, name) for name in after.sources}
     lines += [_dropped_source(old, before, after, renamed) for name, old in before.sources.items() if name not in heirs]
     return lines
+
+
+def _kept_source(old: PlanStage, new: PlanStage, before: Plan, after: Plan, fate: SourceFate) -> StageVerdict:
+    """Return the verdict on a source of one kind in both plans."""
+    if fate.refused:
+        return StageVerdict(new.name, Verdict.REFUSED, fate.detail, "C03")
+    if fate.sought:
+        again = _added_to(new.name, before, after) if fate.again else ""
+        return StageVerdict(new.name, Verdict.DROPPED, f"source, {fate.detail}{again}", SOUGHT_SOURCE)
+    moved = moved_folder(old, new)
+    where = f", its files being those of {moved[0]}, moved to {moved[1]}" if moved else _other_place(old, new)
+    detail = f"source, goes on from the saved offset{where}{', ' if fate.detail else ''}{fate.detail}"
+    return StageVerdict(new.name, Verdict.RESTORED, detail, "C03")
 
 
 def _other_place(old: PlanStage, new: PlanStage) -> str:

@@ -38,7 +38,7 @@ class _ServiceCollector(Collector):
         yield from _times(counted, self._now())
         yield _fates(counted)
         yield from _stages(counted)
-        yield _sources(counted)
+        yield from _sources(counted)
         snapshots = GaugeMetricFamily("pitstop_snapshot_bytes", "Size of a named snapshot", labels=["snapshot", "job"])
         for record in self._service.snapshots():
             snapshots.add_metric([record.name, record.job_name or ""], float(record.bytes))
@@ -200,17 +200,29 @@ def _stages(jobs: list[JobStatus]) -> Iterable[Metric]:
     return *families.values(), left_out
 
 
-def _sources(jobs: list[JobStatus]) -> Metric:
+def _sources(jobs: list[JobStatus]) -> Iterable[Metric]:
     lag = GaugeMetricFamily(
         "pitstop_source_lag",
-        "What was there to read when the end of a source's last epoch was decided, and is not in that, in bytes, events or rows",
+        "What was there to read when the end of a source's last epoch was decided, and is not in that, in bytes, events, "
+        "messages or rows",
         labels=[*_LABELS, "stage", "unit"],
+    )
+    by_part = GaugeMetricFamily(
+        "pitstop_source_part_lag",
+        "The same of each part of a source, such as a partition of a topic, if it has a hundred at most",
+        labels=[*_LABELS, "stage", "part", "unit"],
     )
     for job in jobs:
         for stage, facts in job.progress.stages.items():
-            if facts.get("behind") is not None:
-                lag.add_metric([*_identity(job), stage, str(facts.get("behind_in"))], float(facts["behind"]))
-    return lag
+            if facts.get("behind") is None:
+                continue
+            unit, parts = str(facts.get("behind_in")), facts.get("behind_by_part") or {}
+            lag.add_metric([*_identity(job), stage, unit], float(facts["behind"]))
+            # Of more parts only those furthest behind are known, which are others each time.
+            if facts.get("parts") == len(parts):
+                for part, amount in sorted(parts.items()):
+                    by_part.add_metric([*_identity(job), stage, part, unit], float(amount))
+    return lag, by_part
 
 
 def _identity(job: JobStatus) -> list[str]:

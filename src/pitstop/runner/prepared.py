@@ -30,6 +30,7 @@ from pitstop.spark.lowering.placing import placed
 from pitstop.spark.lowering.tables import copies_of, has_copies
 from pitstop.spark.restoring.migrations import try_migrations
 from pitstop.spark.restoring.saved_facts import facts_at
+from pitstop.spark.restoring.source_places import fates_at
 from pitstop.spark.starting.gated_query import start_gated
 from pitstop.spark.starting.head_start import HeadStart
 from pitstop.spark.starting.rehearsal import rehearse
@@ -133,10 +134,11 @@ def _compilation(prepared: Prepared, task: Compile, scratch: Path) -> Compilatio
     try:
         renamed = compiled.config.renamed
         facts = facts_at(compiled.spark, against, compiled.plan, renamed, scratch / "facts")
+        fates = fates_at(compiled.spark, against, compiled.pipeline, compiled.plan, compiled.config)
         tried = try_migrations(compiled.spark, compiled.pipeline, compiled.plan, against, renamed, scratch / "migrations")
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    return Compilation(compiled.plan.to_dict(), tried, compiled.config.allow_shared, facts)
+    return Compilation(compiled.plan.to_dict(), tried, compiled.config.allow_shared, facts, fates)
 
 
 class StandbyTasks:

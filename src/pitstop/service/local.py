@@ -135,6 +135,11 @@ class LocalService(Reads, MapVerbs, LogLevels):
             raise UsageError(f"The job is to start from snapshot '{start}', and by its options from '{other}': name one of them.")
         options = values | ({"initial_snapshot": start} if start is not None else {})
         config = JobConfig.from_options(options)
+        if config.seek and config.initial_snapshot is None:
+            raise UsageError(
+                "The option seek puts sources to another place than the saved one, and a job without a snapshot has none: say "
+                "the start in its code, or name the snapshot to start from."
+            )
         if config.initial_snapshot is not None:
             self._snapshot_record(config.initial_snapshot)
         version = Version(1, self._source(request, config), options, config)

@@ -11,18 +11,18 @@ from pitstop.control.ports import Registry
 from pitstop.control.trying import an_update, tried
 from pitstop.errors import VersionError
 from pitstop.kit.ids import check_name
-from pitstop.model.config import JobConfig, renamed_stages, stages_to_drop
+from pitstop.model.config import OF_ONE_START, JobConfig, places_to_seek, renamed_stages, stages_to_drop
 from pitstop.model.job import Job, JobSource, JobState, Version
 from pitstop.model.operation import GoingBack, UpdateJob
 from pitstop.service.api import SubmitRequest
 
-OF_ONE_START = ("initial_snapshot", "renamed", "allow_drop")
+_NOT_OF_THE_VERSION = ("initial_snapshot", *OF_ONE_START)
 """The options for the start of a version, which are no part of the version itself."""
 
 
 def options_after(job: Job, request: SubmitRequest) -> dict[str, Any]:
     """Return the new version's options: the requested ones override those of the job. UsageError if one is wrong."""
-    before = {key: value for key, value in job.version.options.items() if key not in ("renamed", "allow_drop")}
+    before = {key: value for key, value in job.version.options.items() if key not in OF_ONE_START}
     return JobConfig.over(before, checked_options(request, before))
 
 
@@ -35,13 +35,15 @@ def checked_options(request: SubmitRequest, before: Mapping[str, Any] | None = N
         options["renamed"] = renamed_stages(options["renamed"])
     if "allow_drop" in options:
         options["allow_drop"] = list(stages_to_drop(options["allow_drop"]))
+    if options.get("seek"):
+        options["seek"] = places_to_seek("seek", options["seek"])
     JobConfig.from_options(JobConfig.over(before or {}, options))
     return options
 
 
 def request_of(version: Version, options: Mapping[str, Any]) -> SubmitRequest:
     """Return the request for an earlier version, with these options over its own."""
-    own = {key: value for key, value in version.options.items() if key not in OF_ONE_START}
+    own = {key: value for key, value in version.options.items() if key not in _NOT_OF_THE_VERSION}
     changes = {key: value for key, value in options.items() if value is not None}
     source = version.source
     over = JobConfig.over(own, changes)

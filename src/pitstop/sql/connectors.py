@@ -250,6 +250,7 @@ CONNECTORS = (
             "valueFormat": _one_of("json", "json-flat", "csv", "varchar"),
             "auto.offset.reset": _one_of("earliest", "latest"),
             "onLoss": _one_of("fail", "wait", "continue"),
+            "group.id": str,
             **{name: read for name, (_, read) in topics.SECURITY.items()},
         },
         needed=("bootstrap.servers",),

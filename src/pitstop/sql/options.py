@@ -41,6 +41,7 @@ OPTIONS = {
     "maxAhead": SqlOption("max_ahead"),
     "renamedStages": SqlOption("renamed", alterable=False),
     "allowDrop": SqlOption("allow_drop", alterable=False),
+    "seek": SqlOption("seek", alterable=False),
 }
 """The options by their names in SQL."""
 

@@ -65,6 +65,7 @@ def read_topic(mapping: Mapping) -> Source:
         with_metadata={"key": KEY} if mapping.has(KEY) else {},
         on_loss=cast("Any", mapping.option("onLoss", "fail")),
         security=_security(mapping),
+        group=mapping.option("group.id", "") or None,
     )
 
 

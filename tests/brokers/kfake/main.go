@@ -23,9 +23,10 @@ func main() {
 	dir := flag.String("dir", "", "folder to keep data in; none: memory")
 	user := flag.String("user", "", "who may sign in; none: everybody, without SASL")
 	secured := flag.String("tls", "", "folder with server.crt, server.key and ca.crt; none: no TLS")
+	cluster := flag.String("cluster", "kfake", "id of the cluster")
 	clients := flag.Bool("clients", false, "clients need a certificate")
 	flag.Parse()
-	opts := []kfake.Opt{kfake.NumBrokers(1), kfake.MaxVersions(kversion.V3_6_0())}
+	opts := []kfake.Opt{kfake.NumBrokers(1), kfake.MaxVersions(kversion.V3_6_0()), kfake.ClusterID(*cluster)}
 	if *port > 0 {
 		opts = append(opts, kfake.Ports(*port))
 	}

@@ -259,6 +259,28 @@ def test_status_and_metrics(cli, state):
     ]
 
 
+def test_status_tells_the_lag_of_each_source_and_with_v_of_its_parts(cli, state):
+    running(state)
+    by_part = {"orders:1": 1200, "orders:0": 4}
+    orders = {"behind": 1204, "behind_in": "messages", "behind_by_part": by_part, "parts": 2}
+    many = {"behind": 3, "behind_in": "messages", "behind_by_part": {"clicks:7": 3, "clicks:0": 0}, "parts": 500}
+    stages = {"orders": orders, "clicks": many, "tail": {"behind": 0, "behind_in": "bytes"}}
+    state.advance(JOB, Progress(7, stages=stages))
+
+    def lines(*arguments):
+        shown = cli(*arguments, "status", "hello-world")[1].splitlines()
+        first = next(number for number, line in enumerate(shown) if line.startswith("Not read yet:"))
+        last = next(number for number, line in enumerate(shown) if line.startswith("Left out:"))
+        return [line[15:] for line in shown[first:last]]
+
+    sums = ["1,204 messages of source 'orders'", "3 messages of source 'clicks'", "0 bytes of source 'tail'"]
+    assert lines() == sums
+    assert lines("-v") == [sums[0], "  1,200 of orders:1", "  4 of orders:0", sums[1], "  3 of clicks:7", sums[2]]
+    assert "orders behind=1204 behind_in=messages parts=2" in cli("metrics", "hello-world")[1].splitlines()
+    shown = json.loads(cli("-o", "json", "status", "hello-world")[1])
+    assert shown["progress"]["stages"]["orders"]["behind_by_part"] == by_part
+
+
 def test_status_tells_which_table_of_a_hash_join_cannot_be_read_while_the_job_runs(cli, state):
     running(state, initial_snapshot=None)
     why = "The table of stage 'join' (job.py:7) cannot be read: Path does not exist: file:/dim."
@@ -423,6 +445,23 @@ def test_an_update_that_drops_state_wants_allow_drop_alone_or_with_names_before_
     assert (code, "Version 2 runs" in out) == (0, True)
     assert cli("update", JOB, artifact("", "none.py"))[0] == 1
     assert cli("update", "--allow-drop", JOB, artifact("", "none.py"))[0] == 0
+
+
+def test_seek_is_an_option_of_one_start_with_a_place_for_each_source(cli, state, artifact):
+    running(state)
+    places = ("--seek", "orders=2026-11-01T00:00", "--seek", "clicks=clicks:0=12,clicks:1=4")
+    assert cli("update", *places, JOB, artifact("", "two.py"))[0] == 0
+    options = {option.name: option.value for option in state.options(JOB)}
+    assert options["seek"] == {"orders": "2026-11-01T00:00", "clicks": "clicks:0=12,clicks:1=4"}
+    assert cli("update", JOB, artifact("", "three.py"))[0] == 0
+    assert {option.name: option.value for option in state.options(JOB)}["seek"] == {}
+    for wrong in ("orders", "=latest", "orders="):
+        code, _, err = cli("update", "--seek", wrong, JOB, artifact("", "four.py"))
+        assert (code, "The job option 'seek' is a source and its place, such as orders=2026-11-01T00:00" in err) == (1, True)
+    code, _, err = cli("update", "--seek", "a=latest", "--seek", "a=earliest", JOB, artifact("", "four.py"))
+    assert (code, "Source 'a' is put to two places: give --seek a=PLACE once." in err) == (1, True)
+    code, _, err = cli("submit", "--seek", "orders=latest", artifact("", "five.py"))
+    assert (code, "a job without a snapshot has none" in err) == (1, True)
 
 
 def test_check_counts_what_may_be_dropped(cli, state, artifact):

@@ -1,14 +1,18 @@
 """Topics of Kafka on a real broker: every message once, whatever becomes of topics, partitions, brokers and versions."""
 
 import json
+import threading
+from pathlib import Path
 
 import pytest
+from confluent_kafka import KafkaException
 
 import pitstop as ps
 from pitstop.kit.waiting import wait_until
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.specs import SourceSpec
 from pitstop.spark.sources import open_batch
+from pitstop.spark.sources.shared import behind_of
 from pitstop.sql.compiling import compile_query
 from pitstop.sql.parsing import parse
 from tests.brokers.broker import Broker
@@ -256,3 +260,96 @@ def test_a_batch_reads_all_that_is_there(broker, spark):
     broker.send_numbers("whole", range(30))
     node = Node(SourceSpec(ps.sources.kafka(broker.servers, "whole", value="text")), "whole", (), "here")
     assert sorted(json.loads(row.value)["n"] for row in open_batch(spark, node, {}).collect()) == list(range(30))
+
+
+class Halted(Collected):
+    """A sink that keeps the epoch of a number from ending before it is let go."""
+
+    def __init__(self, number):
+        super().__init__()
+        self.number, self.reached, self.go_on = number, threading.Event(), threading.Event()
+
+    def write(self, rows, info):
+        super().write(rows, info)
+        if info.epoch == self.number:
+            self.reached.set()
+            assert self.go_on.wait(60)
+
+
+def lag_of(harness, source="numbers"):
+    return behind_of(Path(harness.settings.agreements)).get(source)
+
+
+def test_the_lag_is_what_was_sent_and_not_read_of_each_partition(broker, harness):
+    sent = {0: 600, 1: 300, 2: 100}
+    broker.make("skewed", 3)
+    broker.send("skewed", [(None, '{"n": 1}', number) for number, count in sent.items() for _ in range(count)])
+    sink = Halted(3)
+    running = harness.start(numbers_of(broker, sink, topic="skewed", max_rows=100), harness.folder / "checkpoint", 2)
+    assert sink.reached.wait(60)
+    lag = lag_of(harness)
+    (planned,) = running.checkpoint.offsets(running.checkpoint.planned()).offsets
+    read_of = {int(number): offset for number, offset in json.loads(planned)["at"]["skewed"].items()}
+    assert sum(read_of.values()) == len(sink.rows) < sum(sent.values())
+    assert lag.parts == {f"skewed:{number}": count - read_of[number] for number, count in sent.items()}
+    assert (lag.amount, lag.unit, lag.parts_in_all) == (1000 - len(sink.rows), "messages", 3)
+    sink.go_on.set()
+    harness.wait_for(running, 1000)
+    assert wait_until(lambda: lag_of(harness).amount == 0, 60)
+    running.stop(60)
+    assert set(lag_of(harness).parts.values()) == {0}
+
+
+def test_a_group_gets_the_offsets_of_committed_epochs_and_what_it_cannot_get_fails_nothing(broker, harness):
+    broker.make("grouped", 3)
+    sent = {0: 30, 1: 10, 2: 0}
+    broker.send("grouped", [(None, '{"n": 1}', number) for number, count in sent.items() for _ in range(count)])
+    built = numbers_of(broker, Collected(), topic="grouped", group="orders-dashboard")
+    running = harness.start(built, harness.folder / "checkpoint", 2)
+    harness.wait_for(running, 40)
+
+    def known():
+        try:
+            return broker.committed("orders-dashboard", "grouped", 3)
+        except KafkaException:  # this broker knows no group before its first offsets
+            return None
+
+    assert wait_until(lambda: known() == [30, 10, 0], 30)
+    sink = Halted(running.checkpoint.planned() + 1)
+    running.stop(60)
+    # An epoch that is not committed yet is none of the group's.
+    broker.send("grouped", [(None, '{"n": 1}', 2)] * 5)
+    running = harness.start(numbers_of(broker, sink, topic="grouped", group="orders-dashboard"), harness.folder / "checkpoint", 2)
+    assert sink.reached.wait(60)
+    assert broker.committed("orders-dashboard", "grouped", 3) == [30, 10, 0]
+    sink.go_on.set()
+    harness.wait_for(running, 45)
+    assert wait_until(lambda: broker.committed("orders-dashboard", "grouped", 3) == [30, 10, 5], 30)
+    running.stop(60)
+    # Kafka lets nobody else commit for a group that has members: the job goes on all the same.
+    with broker.member_of("orders-dashboard", "grouped"):
+        broker.send("grouped", [(None, '{"n": 1}', 2)] * 7)
+        again = Collected()
+        running = harness.start(
+            numbers_of(broker, again, topic="grouped", group="orders-dashboard"), harness.folder / "checkpoint", 2
+        )
+        harness.wait_for(running, 52)
+        running.stop(60)
+        assert broker.committed("orders-dashboard", "grouped", 3) == [30, 10, 5]
+    assert len(again.rows) == 7
+
+
+def test_messages_of_a_transaction_that_is_open_are_no_lag_before_it_ends(broker, harness):
+    broker.make("open", 1)
+    broker.send_numbers("open", range(10), partitions=1)
+    with broker.transaction("open-1") as producer:
+        for _ in range(5):
+            producer.produce("open", '{"n": 0}', partition=0)
+        producer.flush(30)
+        sink = Halted(1)
+        running = harness.start(numbers_of(broker, sink, topic="open", max_rows=4), harness.folder / "checkpoint", 2)
+        assert sink.reached.wait(60)
+        assert lag_of(harness).amount == 10 - len(sink.rows)
+        sink.go_on.set()
+        harness.wait_for(running, 10)
+    running.stop(60)

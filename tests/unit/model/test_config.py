@@ -1,4 +1,5 @@
 import dataclasses
+from datetime import datetime
 
 import pytest
 
@@ -149,6 +150,7 @@ GOOD = {
     "spark": {"spark.sql.ansi.enabled": "false"},
     "renamed": "new=old",
     "allow_drop": "speed,trips",
+    "seek": "orders=earliest",
 }
 NUMBERS_OF = {"max_accumulated_records": 10**15, "partitions": 100_000}
 DURATIONS = ("snapshot_interval", "timeout", "max_ahead", "compile_timeout", "first_epoch_timeout", "epoch_timeout")
@@ -194,7 +196,27 @@ BAD_VALUES = {
     ],
     "renamed": [("new", "Write a renamed stage as new=old, not 'new'"), ("=old", "Write a renamed stage as new=old")],
     "allow_drop": [(value, "The job option 'allow_drop' is true, or a list") for value in (7, {"speed": True}, [7], "[", "[1]")],
+    "seek": [
+        (value, "The job option 'seek' is a source and its place, such as orders=2026-11-01T00:00")
+        for value in (7, "orders", "orders=", "=earliest", "{", {"orders": 7}, ["orders=latest"])
+    ],
 }
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("orders=earliest", {"orders": "earliest"}),
+        ("orders=orders:0=17,orders:1=4", {"orders": "orders:0=17,orders:1=4"}),
+        ('{"orders": "latest", "clicks": {"clicks": {"0": 5}}}', {"orders": "latest", "clicks": '{"clicks": {"0": 5}}'}),
+        ({"orders": datetime(2026, 11, 1, 0, 30)}, {"orders": "2026-11-01T00:30:00"}),
+        ({"orders": {"orders": {0: 17}}}, {"orders": '{"orders": {"0": 17}}'}),
+    ],
+)
+def test_places_to_seek_are_read_from_text_and_mappings(written, read):
+    config = JobConfig.from_options({"seek": written})
+    assert config.seek == read
+    assert from_json(JobConfig, to_json(config)) == config
 
 
 def test_each_option_has_bad_values_here():

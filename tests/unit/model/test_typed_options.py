@@ -19,10 +19,10 @@ def test_code_asks_for_what_only_its_submission_may_say_in_no_option():
     refused = set()
     for name in NAMES:
         try:
-            ps.job(**{name: {"requirements": ["six"], "allow_drop": True}.get(name)})(ps.Pipeline)
+            ps.job(**{name: {"requirements": ["six"], "allow_drop": True, "seek": "orders=latest"}.get(name)})(ps.Pipeline)
         except ps.PitstopError:
             refused.add(name)
-    assert refused == set(NAMES) - set(CodeOptions.__annotations__) == {"requirements", "allow_drop"}
+    assert refused == set(NAMES) - set(CodeOptions.__annotations__) == {"requirements", "allow_drop", "seek"}
 
 
 def test_a_run_in_this_process_has_no_option_that_only_a_server_carries_out():

@@ -6,6 +6,7 @@ import pytest
 
 from pitstop.errors import UsageError
 from pitstop.model.layout import StageKind, StateLayout
+from pitstop.model.report import SourceFate
 from pitstop.plan.diff import Verdict, Way, compare, unknown
 from pitstop.plan.kinds import Fact
 from pitstop.plan.model import OperatorSlot, Plan, PlanStage, SourceSlot
@@ -517,3 +518,34 @@ def test_without_that_fact_the_time_is_told_as_the_least():
     assert unknown(old, new, {}) == {"speed": Fact.LAST_FRAME}
     assert unknown(new, old, {}) == {}
     assert "until 1970-01-01T00:01:49Z, or later where saved rows are ahead" in compare(old, new, watermark_ms=99_000).text()
+
+
+ELSEWHERE = SourceFate("is put to latest: 3 messages are skipped, 0 are read again", sought=True)
+
+
+def test_a_source_that_is_put_elsewhere_drops_its_place_alone_and_needs_leave():
+    both = plan({"speed": LAYOUT}, ("alpha", "beta"))
+    report = compare(both, both, fates={"beta": ELSEWHERE})
+    assert verdicts(report) == {"alpha": ("restored", "C03"), "beta": ("dropped", "C32"), "speed": ("restored", "C03")}
+    assert (report.way, report.needs_allow_drop, report.drops) == (Way.RESUME, ("beta",), "source 'beta'")
+    assert compare(both, both, fates={"beta": ELSEWHERE}, allow_drop=("beta",)).needs_allow_drop == ()
+    alone = plan({}, ("beta",))
+    assert not compare(alone, alone, fates={"beta": ELSEWHERE}).takes_over_nothing
+
+
+def test_the_place_of_a_renamed_source_may_be_left_by_its_new_name():
+    before, after = plan({}, ("alpha",)), plan({}, ("gamma",))
+    report = compare(before, after, renamed={"gamma": "alpha"}, fates={"gamma": ELSEWHERE}, allow_drop=("gamma",))
+    assert (verdicts(report), report.needs_allow_drop) == ({"gamma": ("dropped", "C32")}, ())
+
+
+def test_a_place_that_means_nothing_any_more_is_refused_and_what_its_kind_tells_goes_on_the_line():
+    alone = plan({}, ("alpha", "beta"))
+    report = compare(
+        alone, alone, fates={"alpha": SourceFate("is of another cluster", refused=True), "beta": SourceFate("all well")}
+    )
+    assert [(line.stage, line.verdict, line.detail) for line in report.lines] == [
+        ("alpha", Verdict.REFUSED, "is of another cluster"),
+        ("beta", Verdict.RESTORED, "source, goes on from the saved offset, all well"),
+    ]
+    assert report.refused

@@ -105,6 +105,19 @@ def test_how_much_a_source_is_behind():
     assert lags == {("tail", "bytes"): 12, ("journal", "events"): 0}
 
 
+def test_the_lag_of_parts_is_told_where_all_of_them_are_known():
+    few = {"behind": 12, "behind_in": "messages", "behind_by_part": {"orders:1": 9, "orders:0": 3}, "parts": 2}
+    many = {"behind": 70, "behind_in": "messages", "behind_by_part": {f"clicks:{n}": 1 for n in range(70)}, "parts": 1000}
+    progress = Progress(stages={"orders": few, "clicks": many, "tail": {"behind": 5, "behind_in": "bytes"}})
+    metrics = told(status(S.RUNNING, progress))
+    assert of(metrics, "pitstop_source_part_lag") == {
+        ("orders:0", "orders", "messages"): 3,
+        ("orders:1", "orders", "messages"): 9,
+    }
+    sums = {("clicks", "messages"): 70, ("orders", "messages"): 12, ("tail", "bytes"): 5}
+    assert of(metrics, "pitstop_source_lag") == sums
+
+
 def test_what_needs_somebody():
     away = TableAway("join", NOW - 60, NOW - 600, "gone")
     found = told(status(S.RUNNING, Progress(tables_away=(away,), busy_seconds=70)))

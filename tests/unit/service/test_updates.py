@@ -8,6 +8,7 @@ from pitstop.service.api import SubmitRequest
 from pitstop.service.updates import checked_options, options_after, request_of
 
 OPTIONS = {"partitions": 3, "requirements": ["six"], "initial_snapshot": "s", "renamed": {"a": "b"}, "allow_drop": ["*"]}
+SEEK = {"seek": {"orders": "earliest"}}
 VERSION = Version(1, JobSource("/a/job.py", "m:f", ("x",)), OPTIONS, JobConfig())
 
 
@@ -24,3 +25,12 @@ def test_what_one_version_was_allowed_to_drop_the_next_one_is_not():
     assert options_after(job, SubmitRequest("job.py", options={"allow_drop": "speed"}))["allow_drop"] == ["speed"]
     assert "allow_drop" not in checked_options(request_of(VERSION, {}))
     assert "allow_drop" not in as_update(job, Rescale("s")).options
+
+
+def test_a_source_is_put_to_another_place_by_one_start_alone():
+    version = Version(1, JobSource("/a/job.py", "m:f", ("x",)), OPTIONS | SEEK, JobConfig())
+    job = Job("id", "job", 0.0, version, JobState.RUNNING)
+    assert "seek" not in options_after(job, SubmitRequest("job.py"))
+    assert options_after(job, SubmitRequest("job.py", options={"seek": "a=latest"}))["seek"] == {"a": "latest"}
+    assert "seek" not in checked_options(request_of(version, {}))
+    assert "seek" not in as_update(job, Rescale("s")).options

@@ -5,7 +5,7 @@ import pytest
 from pitstop.spark.sources.csv_tail import CsvTailReader
 from pitstop.spark.sources.map_journal import MapJournalReader
 from pitstop.spark.sources.rate import RateReader
-from pitstop.spark.sources.shared import SourceOptions, behind_of
+from pitstop.spark.sources.shared import MOST_PARTS, Behind, SourceOptions, behind_of
 from tests.maps import map_store
 
 
@@ -15,7 +15,7 @@ def options(folder, stage="in", **more):
 
 @pytest.fixture
 def said(tmp_path):
-    return lambda: behind_of(tmp_path / "agreements")
+    return lambda: {stage: (lag.amount, lag.unit) for stage, lag in behind_of(tmp_path / "agreements").items()}
 
 
 def test_a_tailed_folder_is_behind_by_the_bytes_that_an_epoch_could_not_take(tmp_path, said):
@@ -69,7 +69,7 @@ def test_each_stage_has_its_own_and_what_an_older_source_of_the_stage_said_is_fo
         settings = options(tmp_path, **of)
 
         def decide():
-            settings.behind = behind
+            settings.behind = Behind(*behind) if behind is not None else None
             return {"n": end}
 
         settings.agreed({"n": 0}, decide)
@@ -87,3 +87,19 @@ def test_a_run_without_agreements_or_of_an_older_release_knows_nothing(tmp_path,
     (tmp_path / "agreements" / "old.json").write_text('{"start": "{}", "end": {"n": 1}}')
     (tmp_path / "agreements" / "cut.json").write_text('{"start": "{')
     assert said() == {}
+
+
+def test_parts_are_told_by_name_up_to_a_number_those_first_that_are_furthest_behind(tmp_path):
+    amounts = {f"orders:{number}": number % 7 for number in range(3 * MOST_PARTS)}
+    settings = options(tmp_path)
+
+    def decide():
+        settings.behind = Behind(sum(amounts.values()), "messages", amounts)
+        return {"n": 1}
+
+    settings.agreed({"n": 0}, decide)
+    lag = behind_of(tmp_path / "agreements")["in"]
+    furthest = sorted(amounts.values(), reverse=True)[:MOST_PARTS]
+    assert (lag.amount, lag.parts_in_all) == (sum(amounts.values()), 3 * MOST_PARTS)
+    assert list(lag.parts.values()) == furthest
+    assert all(amounts[part] == amount for part, amount in lag.parts.items())

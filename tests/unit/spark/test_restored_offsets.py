@@ -9,8 +9,8 @@ from pitstop.model.layout import StageKind
 from pitstop.model.snapshot import SnapshotManifest
 from pitstop.plan.model import Plan, PlanStage, SourceSlot
 from pitstop.snapshots import manifest as manifests
-from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
-from pitstop.spark.restoring.offsets import pretend_to_have_run, take_over_file_logs, take_over_offsets
+from pitstop.snapshots.checkpoint import Checkpoint, EpochOfBefore, OffsetLog
+from pitstop.spark.restoring.offsets import pretend_to_have_run, take_over_file_logs, take_over_offsets, take_over_unfinished
 from pitstop.spark.restoring.saved_snapshot import SavedSnapshot
 
 EPOCH = 7
@@ -141,3 +141,24 @@ def test_a_log_names_no_files_of_an_epoch_that_is_planned_anew(saved, laid_down,
     assert sorted(path.name for path in copy.iterdir()) == ["2", "4.compact"]
     _, *entries = (copy / "4.compact").read_text().splitlines()
     assert [json.loads(each)["batchId"] for each in entries] == list(range(kept + 1))
+
+
+def test_a_source_that_is_put_elsewhere_goes_on_there_and_has_no_part_in_the_epoch_that_was_cut_off(saved, laid_down):
+    unfinished = {
+        "known_as": [["l", EPOCH + 1]],
+        "offsets": {"orders": {"sums": '{"o":9}'}, "stock": {"": '{"s":9}'}},
+        "metadata": {"batchWatermarkMs": 6000, "batchTimestampMs": 9900},
+        "digest": "d",
+    }
+    saved = SavedSnapshot(saved.folder, dataclasses.replace(saved.manifest, unfinished=unfinished))
+    pretend_to_have_run(laid_down, EPOCH, 6000)
+    sought = {"orders": '{"o":3}'}
+    take_over_offsets(saved, SLOTS, laid_down, EPOCH, {}, sought)
+    take_over_unfinished(saved, SLOTS, laid_down, EPOCH, {}, sought)
+    places = {number: laid_down.offsets(number).offsets for number in (EPOCH - 1, EPOCH, EPOCH + 1)}
+    assert places == {
+        EPOCH - 1: ('{"o":3}', '{"s":7}'),
+        EPOCH: ('{"o":3}', '{"s":7}'),
+        EPOCH + 1: ('{"o":3}', '{"s":9}'),
+    }
+    assert laid_down.epoch_of_before() == EpochOfBefore(EPOCH + 1, (("l", EPOCH + 1),), "d")

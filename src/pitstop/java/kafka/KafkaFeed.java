@@ -33,6 +33,7 @@ import org.apache.kafka.clients.admin.ListOffsetsOptions;
 import org.apache.kafka.clients.admin.ListOffsetsResult;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.IsolationLevel;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.KafkaFuture;
@@ -172,18 +173,22 @@ public final class KafkaFeed implements TableProvider {
     }
 
     /**
-     * A place in topics: {"ids": {topic: id}, "at": {topic: {partition: offset}}, "from": {topic: {partition: offset}}}. Of the
-     * partitions that the epoch before did not have, "from" has the offset at which this one begins.
+     * A place in topics: {"cluster": id, "ids": {topic: id}, "at": {topic: {partition: offset}}, "from": {topic: {partition: offset}}}.
+     * Of the partitions that the epoch before did not have, "from" has the offset at which this one begins. Older releases did not
+     * note the cluster.
      */
     static final class Place extends Offset {
         final TreeMap ids = new TreeMap();
         final TreeMap at = new TreeMap();
         final TreeMap from = new TreeMap();
+        /** The id of the cluster; empty: not known. */
+        String cluster = "";
 
         static Place parse(String text) {
             try {
                 JsonNode node = (JsonNode) JSON.readTree(text);
                 Place place = new Place();
+                place.cluster = child(node, "cluster").asText();
                 JsonNode ids = child(node, "ids");
                 for (Iterator names = ids.fieldNames(); names.hasNext(); ) {
                     String topic = (String) names.next();
@@ -230,6 +235,9 @@ public final class KafkaFeed implements TableProvider {
 
         public String json() {
             ObjectNode node = JSON.createObjectNode();
+            if (!this.cluster.isEmpty()) {
+                node.put("cluster", this.cluster);
+            }
             ObjectNode names = node.putObject("ids");
             for (Iterator entries = this.ids.entrySet().iterator(); entries.hasNext(); ) {
                 Map.Entry entry = (Map.Entry) entries.next();
@@ -275,6 +283,21 @@ public final class KafkaFeed implements TableProvider {
         }
     }
 
+    /** What a partition has beyond a place; the most comes first. */
+    static final class Share implements Comparable {
+        final Key key;
+        final long amount;
+
+        Share(Key key, long amount) {
+            this.key = key;
+            this.amount = amount;
+        }
+
+        public int compareTo(Object other) {
+            return Long.compare(((Share) other).amount, this.amount);
+        }
+    }
+
     /** The feed knows its own limit. */
     static final class OwnLimit implements ReadLimit {}
 
@@ -284,6 +307,10 @@ public final class KafkaFeed implements TableProvider {
         private static final long AWAY_MS = 2000L;
         private static final long TOLD_MS = 10000L;
         private static final int ANSWER_SECONDS = 10;
+        /** The least time between two commits of the group's offsets. */
+        private static final long GROUP_MS = 1000L;
+        /** The most partitions whose lag is told by name (sources/shared.py). */
+        private static final int MOST_PARTS = 100;
 
         /** What is read -> the last epoch of it, as {start, end}: all readers of a stage, one for each branch, end it at one place. */
         private static final Map DECISIONS = new HashMap();
@@ -293,14 +320,23 @@ public final class KafkaFeed implements TableProvider {
         private final String stage;
         private final long maxRows;
         private final String onLoss;
+        /** The group of consumers whose offsets are those of the job, for other tools; null: there is none. */
+        private final String group;
+        private KafkaFuture groupAnswer;
+        private Place groupPlace;
+        private long groupDue;
+        private boolean groupTold;
+        /** The place to which epochs are committed: Spark asks from there for the end of the next one. */
+        private Place committed;
         private final Map settings = new HashMap();
         private Admin admin;
+        private String cluster;
         private TreeMap topics = new TreeMap();
         private long describedAt;
         private long quietUntil;
         private long awaySince;
         private long toldAt;
-        private long toldBehind = -1L;
+        private String toldBehind = "";
         private final TreeSet toldTopics = new TreeSet();
         private final TreeSet toldLosses = new TreeSet();
         private final String reading;
@@ -313,6 +349,7 @@ public final class KafkaFeed implements TableProvider {
             this.stage = (String) options.getOrDefault("stage", "kafka");
             this.maxRows = options.getLong("maxRows", 1000000L);
             this.onLoss = (String) options.getOrDefault("onLoss", "fail");
+            this.group = options.get("group");
             TreeMap facts = new TreeMap(options.asCaseSensitiveMap());
             facts.remove("gate");
             this.reading = facts.toString();
@@ -381,6 +418,8 @@ public final class KafkaFeed implements TableProvider {
 
         public Offset latestOffset(Offset start, ReadLimit limit) {
             Place from = (Place) start;
+            this.committed = from;
+            this.tellGroup(false);
             synchronized (DECISIONS) {
                 String[] decision = (String[]) DECISIONS.get(this.reading);
                 if (decision != null && decision[0].equals(from.json())) {
@@ -460,6 +499,15 @@ public final class KafkaFeed implements TableProvider {
                 this.admin = AdminClient.create(this.settings);
             }
             return this.admin;
+        }
+
+        /** The id of the cluster that is read; empty if its brokers have none. */
+        private String cluster() throws ExecutionException, InterruptedException, java.util.concurrent.TimeoutException {
+            if (this.cluster == null) {
+                String id = (String) this.admin().describeCluster().clusterId().get(ANSWER_SECONDS, TimeUnit.SECONDS);
+                this.cluster = id == null ? "" : id;
+            }
+            return this.cluster;
         }
 
         /** The topics that are there: name -> description. */
@@ -545,6 +593,7 @@ public final class KafkaFeed implements TableProvider {
             TreeMap latest = this.listed(keys, OffsetSpec.latest());
             String start = (String) this.options.getOrDefault("start", "earliest");
             Place place = new Place();
+            place.cluster = this.cluster();
             this.name(place, topics);
             if (start.equals("earliest")) {
                 place.at.putAll(earliest);
@@ -605,7 +654,7 @@ public final class KafkaFeed implements TableProvider {
                 latest = this.listed(partitions(this.described(now)), OffsetSpec.latest());
             }
             if (!differs(from, latest)) {
-                this.tellBehind(0L);
+                this.tellBehind(from, latest);
                 return from;
             }
             // A topic may have been made anew since it was described: its new messages are none of the old one's.
@@ -613,7 +662,7 @@ public final class KafkaFeed implements TableProvider {
             TreeSet keys = partitions(topics);
             TreeMap earliest = this.listed(keys, OffsetSpec.earliest());
             latest = this.listed(keys, OffsetSpec.latest());
-            Place begin = this.checked(from, topics, earliest, latest);
+            Place begin = this.checked(from, topics, earliest, latest, this.cluster());
             return this.within(begin, latest);
         }
 
@@ -631,17 +680,21 @@ public final class KafkaFeed implements TableProvider {
          * The places from which partitions go on: as they were, and for new ones their earliest. What is lost is told, or fails, or
          * is waited for, as onLoss says.
          */
-        private Place checked(Place from, TreeMap topics, TreeMap earliest, TreeMap latest) {
+        private Place checked(Place from, TreeMap topics, TreeMap earliest, TreeMap latest, String cluster) {
             Place begin = new Place();
+            boolean elsewhere = isElsewhere(from, cluster);
+            begin.cluster = elsewhere && !this.onLoss.equals("continue") ? from.cluster : cluster;
             begin.ids.putAll(from.ids);
             begin.at.putAll(from.at);
             for (Iterator all = topics.values().iterator(); all.hasNext(); ) {
                 TopicDescription topic = (TopicDescription) all.next();
                 String id = topic.topicId().toString();
                 Object before = from.ids.get(topic.name());
-                if (before != null && !before.equals(id)) {
-                    String lost = "topic '" + topic.name() + "' was deleted and made anew (its id was " + before + " and is " + id
-                        + "): what was not read of the old one, after " + positions(from, topic.name()) + ", is gone";
+                if (before != null && (elsewhere || !before.equals(id))) {
+                    String what = elsewhere
+                        ? "' is of another cluster (its id was " + from.cluster + " and is " + cluster + "): what was not read of the first one"
+                        : "' was deleted and made anew (its id was " + before + " and is " + id + "): what was not read of the old one";
+                    String lost = "topic '" + topic.name() + what + ", after " + positions(from, topic.name()) + ", is gone";
                     if (!this.mayGoOn(lost, "anew " + topic.name())) {
                         remove(latest, topic.name());
                         continue;
@@ -680,6 +733,10 @@ public final class KafkaFeed implements TableProvider {
                 }
             }
             return begin;
+        }
+
+        private static boolean isElsewhere(Place place, String cluster) {
+            return !place.cluster.isEmpty() && !cluster.isEmpty() && !place.cluster.equals(cluster);
         }
 
         private static void remove(TreeMap offsets, String topic) {
@@ -723,19 +780,18 @@ public final class KafkaFeed implements TableProvider {
             }
             long most = Math.max(1L, (long) (this.maxRows * this.share()));
             Place end = new Place();
+            end.cluster = begin.cluster;
             end.ids.putAll(begin.ids);
             end.at.putAll(begin.at);
             end.from.putAll(begin.from);
-            long taken = 0L;
             for (Iterator entries = latest.entrySet().iterator(); entries.hasNext(); ) {
                 Map.Entry entry = (Map.Entry) entries.next();
                 long at = ((Long) begin.at.get(entry.getKey())).longValue();
                 long there = ((Long) entry.getValue()).longValue() - at;
                 long part = behind <= most ? there : Math.min(there, (long) Math.ceil((double) most * there / behind));
-                taken += part;
                 end.at.put(entry.getKey(), Long.valueOf(at + part));
             }
-            this.tellBehind(behind - taken);
+            this.tellBehind(end, latest);
             return end;
         }
 
@@ -748,22 +804,44 @@ public final class KafkaFeed implements TableProvider {
             }
         }
 
-        /** Say how much there is beyond the epoch, where the runner looks for it (sources/shared.py, behind_of). */
-        private void tellBehind(long rows) {
+        /** Say how much there is beyond a place, where the runner looks for it (sources/shared.py, Behind). */
+        private void tellBehind(Place place, TreeMap latest) {
             String folder = this.options.get("agreements");
-            if (folder == null || rows == this.toldBehind) {
+            if (folder == null) {
+                return;
+            }
+            long sum = 0L;
+            List shares = new ArrayList();
+            for (Iterator entries = latest.entrySet().iterator(); entries.hasNext(); ) {
+                Map.Entry entry = (Map.Entry) entries.next();
+                long share = ((Long) entry.getValue()).longValue() - ((Long) place.at.get(entry.getKey())).longValue();
+                sum += share;
+                shares.add(new Share((Key) entry.getKey(), share));
+            }
+            if (shares.size() > MOST_PARTS) {
+                Collections.sort(shares);
+                shares = shares.subList(0, MOST_PARTS);
+            }
+            ObjectNode told = JSON.createObjectNode();
+            told.put("stage", this.stage);
+            told.putArray("behind").add(sum).add("messages");
+            ObjectNode parts = told.putObject("parts");
+            for (Iterator each = shares.iterator(); each.hasNext(); ) {
+                Share share = (Share) each.next();
+                parts.put(share.key.topic + ":" + share.key.partition, share.amount);
+            }
+            told.put("of", latest.size());
+            String text = told.toString();
+            if (text.equals(this.toldBehind)) {
                 return;
             }
             try {
                 Path file = Paths.get(folder, new String[] {"kafka-" + Integer.toHexString(this.stage.hashCode()) + ".json"});
-                ObjectNode told = JSON.createObjectNode();
-                told.put("stage", this.stage);
-                told.putArray("behind").add(rows).add("messages");
                 Files.createDirectories(file.getParent());
                 Path begun = file.resolveSibling(file.getFileName() + ".tmp");
-                Files.write(begun, told.toString().getBytes(StandardCharsets.UTF_8));
+                Files.write(begun, text.getBytes(StandardCharsets.UTF_8));
                 Files.move(begun, file, StandardCopyOption.ATOMIC_MOVE);
-                this.toldBehind = rows;
+                this.toldBehind = text;
             } catch (IOException error) {
                 LOG.debug("it cannot be told how far behind the source is", error);
             }
@@ -799,6 +877,7 @@ public final class KafkaFeed implements TableProvider {
                     keys.retainAll(last.keySet());
                     TreeMap earliest = this.listed(keys, OffsetSpec.earliest());
                     TreeMap latest = this.listed(keys, OffsetSpec.latest());
+                    boolean elsewhere = isElsewhere(until, this.cluster());
                     for (Iterator all = new TreeSet(last.keySet()).iterator(); all.hasNext(); ) {
                         Key key = (Key) all.next();
                         long first = ((Long) begin.get(key)).longValue();
@@ -807,7 +886,7 @@ public final class KafkaFeed implements TableProvider {
                             continue;
                         }
                         TopicDescription topic = (TopicDescription) topics.get(key.topic);
-                        boolean same = topic != null && topic.topicId().toString().equals(until.ids.get(key.topic));
+                        boolean same = !elsewhere && topic != null && topic.topicId().toString().equals(until.ids.get(key.topic));
                         boolean whole = same && latest.containsKey(key) && ((Long) earliest.get(key)).longValue() <= first
                             && ((Long) latest.get(key)).longValue() >= end;
                         if (whole) {
@@ -847,7 +926,69 @@ public final class KafkaFeed implements TableProvider {
 
         public void commit(Offset end) {}
 
+        /**
+         * Let the group have the offsets of the last committed epoch. The answer is not waited for, and what goes wrong is told once:
+         * nothing of the job depends on it.
+         */
+        private void tellGroup(boolean last) {
+            long now = System.currentTimeMillis();
+            if (this.group == null || this.committed == null || (now < this.groupDue && !last)) {
+                return;
+            }
+            this.groupDue = now + GROUP_MS;
+            try {
+                if (this.groupAnswer != null) {
+                    if (!this.groupAnswer.isDone() && !last) {
+                        return;
+                    }
+                    if (this.groupAnswer.isDone()) {
+                        KafkaFuture answer = this.groupAnswer;
+                        this.groupAnswer = null;
+                        answer.get();
+                        this.groupTold = false;
+                    }
+                }
+                if (this.committed == this.groupPlace || (this.groupPlace != null && this.committed.json().equals(this.groupPlace.json()))) {
+                    return;
+                }
+                Map offsets = this.groupOffsets(this.committed);
+                if (!offsets.isEmpty()) {
+                    this.groupPlace = this.committed;
+                    this.groupAnswer = this.admin().alterConsumerGroupOffsets(this.group, offsets).all();
+                }
+            } catch (InterruptedException error) {
+                Thread.currentThread().interrupt();
+            } catch (Exception error) {
+                this.groupPlace = null;
+                this.groupDue = now + TOLD_MS;
+                if (!this.groupTold) {
+                    this.groupTold = true;
+                    Throwable cause = error.getCause() != null ? error.getCause() : error;
+                    LOG.warn("Source '" + this.stage + "': the offsets of group '" + this.group + "' cannot be committed: "
+                        + cause.getMessage() + " It is tried again; the job goes on.");
+                }
+            }
+        }
+
+        /** The offsets of a place in those of its topics that are there now: partition -> offset, as Kafka's client has them. */
+        private Map groupOffsets(Place place) throws ExecutionException, InterruptedException, java.util.concurrent.TimeoutException {
+            Map offsets = new HashMap();
+            if (!place.decided() || this.topics.isEmpty() || isElsewhere(place, this.cluster())) {
+                return offsets;
+            }
+            for (Iterator entries = place.at.entrySet().iterator(); entries.hasNext(); ) {
+                Map.Entry entry = (Map.Entry) entries.next();
+                Key key = (Key) entry.getKey();
+                TopicDescription topic = (TopicDescription) this.topics.get(key.topic);
+                if (topic != null && topic.topicId().toString().equals(place.ids.get(key.topic))) {
+                    offsets.put(new TopicPartition(key.topic, key.partition), new OffsetAndMetadata(((Long) entry.getValue()).longValue()));
+                }
+            }
+            return offsets;
+        }
+
         public void stop() {
+            this.tellGroup(true);
             if (this.admin != null) {
                 this.admin.close(Duration.ofSeconds(2L));
             }

@@ -3,15 +3,26 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Base64;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AdminClient;
+import org.apache.kafka.clients.admin.ListOffsetsOptions;
+import org.apache.kafka.clients.admin.ListOffsetsResult;
+import org.apache.kafka.clients.admin.OffsetSpec;
+import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.IsolationLevel;
+import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.TopicPartitionInfo;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
@@ -29,9 +40,7 @@ public final class KafkaLook {
      */
     public static String look(Object settings, Object names, Object pattern, Object milliseconds) {
         Thread thread = Thread.currentThread();
-        ClassLoader before = thread.getContextClassLoader();
-        // Kafka finds the classes by which clients sign in through it.
-        thread.setContextClassLoader(KafkaLook.class.getClassLoader());
+        ClassLoader before = enter(thread);
         ObjectNode answer = JSON.createObjectNode();
         long end = System.currentTimeMillis() + Long.parseLong((String) milliseconds);
         try {
@@ -46,18 +55,125 @@ public final class KafkaLook {
             } finally {
                 consumer.close(Duration.ZERO);
             }
-        } catch (TimeoutException error) {
-            answer.put("error", "no broker answered in time");
         } catch (Exception error) {
-            Throwable cause = error;
-            while (cause.getCause() != null) {
-                cause = cause.getCause();
-            }
-            answer.put("error", String.valueOf(cause.getMessage()));
+            tell(error, answer);
         } finally {
             thread.setContextClassLoader(before);
         }
         return answer.toString();
+    }
+
+    /**
+     * Return {"cluster": id, "topics": {topic: {"id": id, "partitions": {partition: {"first": offset, "end": offset, "since": offset}}}}},
+     * or {"error": text}. "since" is the first offset of that moment, or the end if there is none: it is there if a moment, in ms, is
+     * given. The ends are those that readers of this isolation level see.
+     */
+    public static String places(Object settings, Object names, Object pattern, Object isolation, Object moment, Object milliseconds) {
+        Thread thread = Thread.currentThread();
+        ClassLoader before = enter(thread);
+        ObjectNode answer = JSON.createObjectNode();
+        long end = System.currentTimeMillis() + Long.parseLong((String) milliseconds);
+        try {
+            Map all = new HashMap((Map) settings);
+            all.remove("isolation.level");
+            all.put("default.api.timeout.ms", milliseconds);
+            all.put("request.timeout.ms", milliseconds);
+            Admin admin = AdminClient.create(all);
+            try {
+                boolean uncommitted = "read_uncommitted".equals(isolation);
+                IsolationLevel level = uncommitted ? IsolationLevel.READ_UNCOMMITTED : IsolationLevel.READ_COMMITTED;
+                places(admin, (String) names, (String) pattern, level, (String) moment, end, answer);
+            } finally {
+                admin.close(Duration.ZERO);
+            }
+        } catch (Exception error) {
+            tell(error, answer);
+        } finally {
+            thread.setContextClassLoader(before);
+        }
+        return answer.toString();
+    }
+
+    private static void places(Admin admin, String names, String pattern, IsolationLevel level, String moment, long end, ObjectNode answer)
+        throws Exception {
+        String cluster = (String) get(admin.describeCluster().clusterId(), end);
+        answer.put("cluster", cluster == null ? "" : cluster);
+        List asked = new ArrayList();
+        for (Iterator each = ((Collection) get(admin.listTopics().names(), end)).iterator(); each.hasNext(); ) {
+            String name = (String) each.next();
+            if (pattern.isEmpty() ? ("," + names + ",").contains("," + name + ",") : Pattern.matches(pattern, name)) {
+                asked.add(name);
+            }
+        }
+        Map descriptions = (Map) get(admin.describeTopics(asked).allTopicNames(), end);
+        ListOffsetsOptions options = new ListOffsetsOptions(level);
+        List partitions = new ArrayList();
+        for (Iterator all = descriptions.values().iterator(); all.hasNext(); ) {
+            TopicDescription topic = (TopicDescription) all.next();
+            for (Iterator each = topic.partitions().iterator(); each.hasNext(); ) {
+                partitions.add(new TopicPartition(topic.name(), ((TopicPartitionInfo) each.next()).partition()));
+            }
+        }
+        Map firsts = offsets(admin, partitions, OffsetSpec.earliest(), options, end);
+        Map ends = offsets(admin, partitions, OffsetSpec.latest(), options, end);
+        Map since = new HashMap();
+        if (!moment.isEmpty()) {
+            since = offsets(admin, partitions, OffsetSpec.forTimestamp(Long.parseLong(moment)), options, end);
+        }
+        ObjectNode topics = answer.putObject("topics");
+        for (Iterator all = descriptions.values().iterator(); all.hasNext(); ) {
+            TopicDescription topic = (TopicDescription) all.next();
+            topics.putObject(topic.name()).put("id", topic.topicId().toString()).putObject("partitions");
+        }
+        for (Iterator each = partitions.iterator(); each.hasNext(); ) {
+            TopicPartition partition = (TopicPartition) each.next();
+            ObjectNode node = ((ObjectNode) topics.path(partition.topic()).path("partitions")).putObject(String.valueOf(partition.partition()));
+            long last = ((Long) ends.get(partition)).longValue();
+            node.put("first", ((Long) firsts.get(partition)).longValue());
+            node.put("end", last);
+            if (since.containsKey(partition)) {
+                long at = ((Long) since.get(partition)).longValue();
+                node.put("since", at < 0L ? last : at);
+            }
+        }
+    }
+
+    private static Map offsets(Admin admin, List partitions, OffsetSpec spec, ListOffsetsOptions options, long end) throws Exception {
+        Map request = new HashMap();
+        for (Iterator each = partitions.iterator(); each.hasNext(); ) {
+            request.put(each.next(), spec);
+        }
+        Map offsets = new HashMap();
+        if (request.isEmpty()) {
+            return offsets;
+        }
+        Map answers = (Map) get(admin.listOffsets(request, options).all(), end);
+        for (Iterator entries = answers.entrySet().iterator(); entries.hasNext(); ) {
+            Map.Entry entry = (Map.Entry) entries.next();
+            ListOffsetsResult.ListOffsetsResultInfo info = (ListOffsetsResult.ListOffsetsResultInfo) entry.getValue();
+            offsets.put(entry.getKey(), Long.valueOf(info.offset()));
+        }
+        return offsets;
+    }
+
+    private static Object get(KafkaFuture future, long end) throws Exception {
+        return future.get(Math.max(1L, end - System.currentTimeMillis()), TimeUnit.MILLISECONDS);
+    }
+
+    /** Kafka finds the classes by which clients sign in through the loader of the thread. */
+    private static ClassLoader enter(Thread thread) {
+        ClassLoader before = thread.getContextClassLoader();
+        thread.setContextClassLoader(KafkaLook.class.getClassLoader());
+        return before;
+    }
+
+    private static void tell(Exception error, ObjectNode answer) {
+        Throwable cause = error;
+        while (cause.getCause() != null) {
+            cause = cause.getCause();
+        }
+        boolean late = error instanceof TimeoutException || cause instanceof TimeoutException || cause instanceof java.util.concurrent.TimeoutException;
+        answer.put("error", late ? "no broker answered in time" : String.valueOf(cause.getMessage()));
     }
 
     private static Duration left(long end) {

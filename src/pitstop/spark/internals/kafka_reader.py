@@ -38,6 +38,16 @@ def keep_options(spark: SparkSession, key: str, options: dict[str, str]) -> str:
     return key
 
 
+def kafka_places(
+    spark: SparkSession, settings: dict[str, str], topics: str, pattern: str, isolation: str, moment: str, seconds: float
+) -> str:
+    """Return the cluster, and the offsets that topics have now, as JSON (java/kafka/KafkaLook.java); ``moment``: ms or empty."""
+    kafka_feed(spark)
+    milliseconds = str(round(seconds * 1000))
+    look = compiled_class(spark, _LOOK)
+    return str(call(spark, look, "places", settings, topics, pattern, isolation, moment, milliseconds))
+
+
 def kafka_look(spark: SparkSession, settings: dict[str, str], topics: str, pattern: str, seconds: float) -> str:
     """Return what is in topics now, as JSON (java/kafka/KafkaLook.java). The jars are fetched if they are not there."""
     kafka_feed(spark)

@@ -5,12 +5,16 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from pitstop.plan.folders import moved_folder
 from pitstop.plan.model import Plan, SourceSlot
 from pitstop.snapshots.checkpoint import Checkpoint, EpochOfBefore, OffsetLog
 from pitstop.spark.restoring.file_logs import drop_entries, last_entry, move_entries
 from pitstop.spark.restoring.saved_snapshot import SavedSnapshot
+
+NOWHERE: Mapping[str, str] = MappingProxyType({})
+"""No source is put to another place."""
 
 
 def pretend_to_have_run(checkpoint: Checkpoint, epoch: int, watermark_ms: int) -> None:
@@ -26,11 +30,19 @@ def pretend_to_have_run(checkpoint: Checkpoint, epoch: int, watermark_ms: int) -
 
 
 def take_over_offsets(
-    saved: SavedSnapshot, slots: Sequence[SourceSlot], checkpoint: Checkpoint, epoch: int, renamed: Mapping[str, str]
+    saved: SavedSnapshot,
+    slots: Sequence[SourceSlot],
+    checkpoint: Checkpoint,
+    epoch: int,
+    renamed: Mapping[str, str],
+    sought: Mapping[str, str] = NOWHERE,
 ) -> None:
-    """Put the saved offsets, in the new query's order, into the last two epochs: Spark reads both at its start."""
+    """Put the saved offsets, in the new query's order, into the last two epochs: Spark reads both at its start.
+
+    ``sought``: source -> the offset at which it goes on instead.
+    """
     checkpoint.drop_after(epoch)
-    offsets = tuple(_offset_of(saved.manifest.offsets, slot, renamed) for slot in slots)
+    offsets = tuple(sought.get(slot.stage) or _offset_of(saved.manifest.offsets, slot, renamed) for slot in slots)
     # A chained operator takes rows for late by the watermark of the epoch before: it must be that of the last saved
     # epoch, not the next one's, or windows that are due lose their last frame.
     # State with a time to live is looked through for what has died since the epoch before.
@@ -41,18 +53,24 @@ def take_over_offsets(
 
 
 def take_over_unfinished(
-    saved: SavedSnapshot, slots: Sequence[SourceSlot], checkpoint: Checkpoint, epoch: int, renamed: Mapping[str, str]
+    saved: SavedSnapshot,
+    slots: Sequence[SourceSlot],
+    checkpoint: Checkpoint,
+    epoch: int,
+    renamed: Mapping[str, str],
+    sought: Mapping[str, str] = NOWHERE,
 ) -> None:
     """Plan the epoch within which the saved run ended, behind ``epoch``: as it was, under the name by which sinks know it.
 
-    Sinks do not take again what they have of it. They get the rest as the new version makes it.
+    Sinks do not take again what they have of it. They get the rest as the new version makes it. A source that is ``sought``
+    elsewhere has no part in it: it goes on from there in the epoch that follows.
     """
     unfinished = saved.manifest.unfinished
     if unfinished is None:
         checkpoint.begin_with(None)
         return
     last = checkpoint.offsets(epoch)
-    unfinished_offsets = (_offset_of(unfinished["offsets"], slot, renamed) for slot in slots)
+    unfinished_offsets = (sought.get(slot.stage) or _offset_of(unfinished["offsets"], slot, renamed) for slot in slots)
     offsets = tuple(offset or before for offset, before in zip(unfinished_offsets, last.offsets, strict=True))
     runs_with = {name: unfinished["metadata"][name] for name in ("batchWatermarkMs", "batchTimestampMs")}
     checkpoint.write_offsets(epoch + 1, OffsetLog(last.metadata | runs_with, offsets))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from typing import Any
 from pitstop.errors import DropError, IncompatibleError
 from pitstop.model.config import StateStore
 from pitstop.model.data_folder import CHECKPOINT_PREFIX
-from pitstop.model.report import Report, Way
+from pitstop.model.report import Report, SourceFate, Way
 from pitstop.model.snapshot import SnapshotManifest
 from pitstop.plan.diff import compare
 from pitstop.plan.model import Plan
@@ -46,6 +46,7 @@ from pitstop.spark.restoring.offsets import (
 from pitstop.spark.restoring.rebuild import Rebuild, plan_rebuild
 from pitstop.spark.restoring.saved_facts import read_facts
 from pitstop.spark.restoring.saved_snapshot import SavedSnapshot
+from pitstop.spark.restoring.source_places import fate_of, places_sought
 from pitstop.spark.restoring.whole_state import check_whole_state
 
 BUILDING, ROWS, READING = ".building", ".rows", ".reading"
@@ -58,8 +59,10 @@ def judge(
     renamed: dict[str, str] | None = None,
     allow_drop: Collection[str] = (),
     facts: dict[str, dict[str, Any]] | None = None,
+    fates: Mapping[str, SourceFate] | None = None,
 ) -> Report:
-    """Compare a new plan with a snapshot. ``facts`` were read from the snapshot's state (saved_facts.py).
+    """Compare a new plan with a snapshot. ``facts`` were read from the snapshot's state (saved_facts.py); ``fates`` are those of
+    the places of its sources (source_places.py).
 
     IncompatibleError with the report if it is refused; DropError if it drops anything that it may not.
     """
@@ -72,6 +75,7 @@ def judge(
         manifest.imported,
         allow_drop,
         facts,
+        fates,
     )
     if report.refused:
         reasons = f"Snapshot '{manifest.name}' does not fit the pipeline: {report.reasons}."
@@ -105,12 +109,14 @@ def restore(
     Raises SnapshotError (missing, damaged) or IncompatibleError (does not fit).
     """
     manifest = manifests.read(snapshot)
-    report = judge(manifest, job.plan, job.config.renamed, job.config.allow_drop)
+    sought = places_sought(job.spark, job.pipeline, manifest.offsets, job.config)
+    fates = {name: fate_of(place) for name, place in sought.items()}
+    report = judge(manifest, job.plan, job.config.renamed, job.config.allow_drop, fates=fates)
     manifests.verify(snapshot, manifest, job_name)
     check_whole_state(Checkpoint(snapshot / manifests.FILES), manifest.epoch, manifest.name)
     facts = read_facts(job.spark, snapshot, manifest, job.plan, job.config.renamed)
     if facts:
-        report = judge(manifest, job.plan, job.config.renamed, job.config.allow_drop, facts)
+        report = judge(manifest, job.plan, job.config.renamed, job.config.allow_drop, facts, fates)
     partitions = job.plan.partitions or manifest.partitions
     use_partitions(job.spark, partitions)
 
@@ -129,8 +135,9 @@ def restore(
                 _lay_down(job, steps, view, report.renamed, sources, building, laid_down)
                 epoch = _move(job, steps, view, building, partitions)
             pretend_to_have_run(Checkpoint(building), epoch, manifest.watermark_ms or 0)
-        take_over_offsets(saved, job.plan.source_slots, Checkpoint(building), epoch, report.renamed)
-        take_over_unfinished(saved, job.plan.source_slots, Checkpoint(building), epoch, report.renamed)
+        places = {name: place.offset for name, place in sought.items()}
+        take_over_offsets(saved, job.plan.source_slots, Checkpoint(building), epoch, report.renamed, places)
+        take_over_unfinished(saved, job.plan.source_slots, Checkpoint(building), epoch, report.renamed, places)
         take_over_file_logs(saved, job.plan, building, report.renamed)
     return report
 

@@ -17,7 +17,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pitstop.errors import PitstopError
 from pitstop.kit.clock import milliseconds_of
 from pitstop.kit.counts import counted
-from pitstop.model.job import Progress
+from pitstop.model.job import LAG_FIGURES, Progress
 from pitstop.model.left_out import BAD, LeftOut
 from pitstop.plan.model import Plan
 from pitstop.spark.base.admission import Admission
@@ -208,11 +208,13 @@ class ProgressTracker:
             facts = stages.setdefault(slot.stage, {})
             facts["offset"] = source.endOffset
             # Of a version before, whose stage may have read another source.
-            for figure in ("behind", "behind_in"):
+            for figure in LAG_FIGURES:
                 facts.pop(figure, None)
-        for name, (amount, unit) in (behind_of(self._agreements) if self._agreements is not None else {}).items():
+        for name, lag in (behind_of(self._agreements) if self._agreements is not None else {}).items():
             if name in self._plan.sources and name in stages:
-                stages[name] |= {"behind": amount, "behind_in": unit}
+                stages[name] |= {"behind": lag.amount, "behind_in": lag.unit}
+                if lag.parts:
+                    stages[name] |= {"behind_by_part": dict(lag.parts), "parts": lag.parts_in_all}
         state: dict[str, list[int]] = {}
         for part, operator in zip(self._plan.operators, progress.stateOperators, strict=False):
             sums = state.setdefault(part.stage, [0, 0, 0])

@@ -15,10 +15,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource
 
 from pitstop.errors import PipelineError
+from pitstop.model.report import SourceFate
 from pitstop.pipeline.needs import SOURCE_GROUP
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.sources import Source
 from pitstop.spark.base.looking import Look
+from pitstop.spark.base.seeking import Sought
 from pitstop.spark.extensions import find_kind
 
 Open = Callable[[SparkSession, Source, dict[str, str]], DataFrame]
@@ -90,6 +92,12 @@ class SourceKind:
     """True if its readers look up the secrets that its options name, when they begin (pitstop.machine.named_secrets)."""
     look: Callable[[SparkSession, Source], Look] | None = None
     """Connects and tells what is there, for ``check``; None: there is nothing to connect to. It runs in a thread of its own."""
+    seek: Callable[[SparkSession, Source, str, str], Sought] | None = None
+    """``(session, source, place, saved offset)`` -> the place that a text names, for the option ``seek``; NoSuchPlaceError if
+    there is none such. None: it goes on only from its saved place."""
+    judge: Callable[[SparkSession, Source, str], SourceFate] | None = None
+    """``(session, source, saved offset)`` -> what has become of a saved place, such as one in another cluster; it connects, and
+    waits for three seconds at most. None: a saved place is always one of what is read now."""
 
 
 def python_source(

@@ -29,7 +29,7 @@ from pitstop.spark.sources.csv_marks import EDGE_BYTES, Mark, Positions, Span, o
 from pitstop.spark.sources.csv_names import matches
 from pitstop.spark.sources.csv_plan import FolderPlan, balanced
 from pitstop.spark.sources.csv_records import BYTE_ORDER_MARK, lines, quoted_records
-from pitstop.spark.sources.shared import SMALL_BYTES, Offset, SourceOptions
+from pitstop.spark.sources.shared import SMALL_BYTES, Behind, Offset, SourceOptions
 
 ROWS_PER_BATCH = 50_000
 
@@ -65,7 +65,7 @@ class CsvTailReader(DataSourceStreamReader):
     def _advance(self, start: Offset, max_bytes: int) -> Offset:
         before = self._known(start)
         after = self._plan.advance(before, max_bytes, start.get("glob"))
-        self._options.behind = self._plan.behind, "bytes"
+        self._options.behind = Behind(self._plan.behind, "bytes")
         self._options.waiting.tell(self._plan.awaited)
         return start if after == before else {"files": {name: list(pair) for name, pair in after.items()}, "glob": self._glob}
 

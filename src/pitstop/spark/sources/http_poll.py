@@ -25,7 +25,7 @@ from pitstop.spark.internals.prefetching import prefetching
 from pitstop.spark.sources import python_source
 from pitstop.spark.sources.batch import EverythingReader
 from pitstop.spark.sources.http_fetch import BegunAnewError, Fetcher, PollError, Row, now_and_then
-from pitstop.spark.sources.shared import SMALL_ROWS, Offset, SourceOptions
+from pitstop.spark.sources.shared import SMALL_ROWS, Behind, Offset, SourceOptions
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 SHORT_SECONDS = 30.0
@@ -92,7 +92,7 @@ class HttpPollReader(DataSourceStreamReader):
             if not self._poll(self._newest(since), deadline):
                 break
         ready = self._buffer[:most]
-        self._options.behind = len(self._buffer) - len(ready), "rows"
+        self._options.behind = Behind(len(self._buffer) - len(ready), "rows")
         if ready:
             return start | {"sequence": ready[-1][0]}
         if self._begun_anew:

@@ -1,6 +1,6 @@
 """Topics of Kafka, by Spark's own reader in a shell of ours (java/kafka/KafkaFeed.java).
 
-Offset: ``{"ids": {topic: id}, "at": {topic: {partition: offset}}}``, and ``from``, where new partitions begin.
+Offset: ``{"cluster": id, "ids": {topic: id}, "at": {topic: {partition: offset}}}``, and ``from``, where new partitions begin.
 """
 
 from __future__ import annotations
@@ -11,15 +11,18 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pitstop.machine.named_secrets import names_in, revealed
+from pitstop.model.report import SourceFate
 from pitstop.pipeline.kafka_security import KafkaSecurity
 from pitstop.pipeline.sources import Source
 from pitstop.spark.base.kafka_clients import java_properties
 from pitstop.spark.base.looking import Look
+from pitstop.spark.base.seeking import Sought
 from pitstop.spark.internals.kafka_reader import KEPT, kafka_feed, keep_options
 from pitstop.spark.sources import SourceKind
 from pitstop.spark.sources.kafka_look import look_at_topics
+from pitstop.spark.sources.kafka_places import judge_place, seek_place
 
-_OWN = ("topics", "pattern", "value", "start", "metadata", "onLoss", "maxRows", "security")
+_OWN = ("topics", "pattern", "value", "start", "metadata", "onLoss", "maxRows", "security", "group")
 
 
 def _stream(spark: SparkSession, source: Source, facts: dict[str, str]) -> DataFrame:
@@ -37,9 +40,21 @@ def _batch(spark: SparkSession, source: Source, facts: dict[str, str]) -> DataFr
 
 
 def _look(spark: SparkSession, source: Source) -> Look:
+    return look_at_topics(spark, source, _settings(source), _rows)
+
+
+def _seek(spark: SparkSession, source: Source, place: str, saved: str) -> Sought:
+    return seek_place(spark, source, _settings(source), place, saved)
+
+
+def _judge(spark: SparkSession, source: Source, saved: str) -> SourceFate:
+    return judge_place(spark, source, _settings(source), saved)
+
+
+def _settings(source: Source) -> dict[str, str]:
+    """Return the settings of Kafka's client with which the job reads."""
     options = source.options | _hidden_options(source)
-    settings = {name.removeprefix("kafka."): value for name, value in options.items() if name.startswith("kafka.")}
-    return look_at_topics(spark, source, settings, _rows)
+    return {name.removeprefix("kafka."): value for name, value in options.items() if name.startswith("kafka.")}
 
 
 def _kept(spark: SparkSession, source: Source) -> dict[str, str]:
@@ -117,4 +132,4 @@ def _fact(name: str) -> Column:
     return F.col("key").cast("string") if name == "key" else F.col(name)
 
 
-KIND = SourceKind(_stream, _batch, gated=True, has_limit=lambda source: True, secrets=True, look=_look)
+KIND = SourceKind(_stream, _batch, gated=True, has_limit=lambda source: True, secrets=True, look=_look, seek=_seek, judge=_judge)

@@ -20,7 +20,7 @@ from pitstop.spark.internals.prefetching import prefetching
 from pitstop.spark.sources import python_source
 from pitstop.spark.sources.batch import EverythingReader
 from pitstop.spark.sources.map_access import MapAccess
-from pitstop.spark.sources.shared import SMALL_ROWS, Offset, SourceOptions
+from pitstop.spark.sources.shared import SMALL_ROWS, Behind, Offset, SourceOptions
 
 PAGE = 20_000
 UNDECIDED: Offset = {"incarnation": "", "sequence": -1}
@@ -75,7 +75,7 @@ class MapJournalReader(DataSourceStreamReader):
         after = self._after(start, bounds.incarnation, bounds.oldest)
         # From the oldest on, so that events which were lost are followed by one that says so.
         end = min(bounds.newest, max(after, bounds.oldest - 1) + most)
-        self._options.behind = bounds.newest - end, "events"
+        self._options.behind = Behind(bounds.newest - end, "events")
         return {"incarnation": bounds.incarnation, "sequence": end}
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:

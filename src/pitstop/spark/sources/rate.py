@@ -14,7 +14,7 @@ from pyspark.sql.types import StructType
 from pitstop.errors import UsageError
 from pitstop.spark.internals.prefetching import prefetching
 from pitstop.spark.sources import python_source
-from pitstop.spark.sources.shared import Offset, SourceOptions
+from pitstop.spark.sources.shared import Behind, Offset, SourceOptions
 
 ROWS_PER_BATCH = 50_000
 MILLION = 1_000_000
@@ -58,7 +58,7 @@ class RateReader(DataSourceStreamReader):
             anchor += due_us(after, rate) - due_us(after, self._rate)
         due = (now - anchor) * self._rate // MILLION + 1
         end = max(after, min(due, after + self._options.limited(self._most)))
-        self._options.behind = max(0, due - end), "rows"
+        self._options.behind = Behind(max(0, due - end), "rows")
         return {"next": end, "anchor_us": anchor, "rate": self._rate}
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:

@@ -15,7 +15,8 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from pitstop.errors import EngineError, UsageError
 from pitstop.kit.canonical import dumps, fingerprint
@@ -23,8 +24,8 @@ from pitstop.spark.base.admission import Throttle
 from pitstop.spark.sources.log import SourceLog
 
 Offset = dict[str, Any]
-Behind = tuple[int, str]
-"""(amount that a source has not read yet, its unit: bytes, events or rows)."""
+MOST_PARTS = 100
+"""The most parts of a source whose lag is told by name."""
 SMALL_ROWS, SMALL_BYTES = 5_000, 512 << 10
 """The most rows, and bytes, of an epoch that is read at once, where it is planned."""
 GATE = "gate"
@@ -33,6 +34,33 @@ OF_THE_RUN = frozenset({"job", "stage", "store", "storeFactory", "admission", "a
 """The options that tell readers about their run. All other options say what is read."""
 _STEP = 0.01
 _WAITS = ".waits"
+
+
+class Behind(NamedTuple):
+    """The lag of a source: the amount that is there and not in the epoch that has just been decided. Any kind may tell it."""
+
+    amount: int
+    unit: str
+    """``bytes``, ``events``, ``messages`` or ``rows``."""
+    parts: Mapping[str, int] = MappingProxyType({})
+    """Part of the source, such as ``orders:0`` for a partition of a topic -> its share of the amount."""
+    parts_in_all: int = 0
+    """The number of parts, of which ``parts`` may name only those that are furthest behind; 0: as many as it names."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as it stands in a file of agreements."""
+        furthest = sorted(self.parts.items(), key=lambda part: -part[1])[:MOST_PARTS]
+        shares = {"parts": dict(furthest), "of": self.parts_in_all or len(self.parts)} if furthest else {}
+        return {"behind": [self.amount, self.unit], **shares}
+
+    @classmethod
+    def from_json(cls, facts: Mapping[str, Any]) -> Behind | None:
+        """Return the lag in a file of agreements; None if its source does not know."""
+        if facts.get("behind") is None:
+            return None
+        amount, unit = facts["behind"]
+        parts = {str(name): int(share) for name, share in facts.get("parts", {}).items()}
+        return cls(int(amount), str(unit), parts, int(facts.get("of", len(parts))))
 
 
 def reached(gate: Path) -> Path:
@@ -134,7 +162,9 @@ class Agreement:
             end = decide()
             if end != start:
                 file.truncate(0)
-                file.write(json.dumps({"start": dumps(start), "end": end, "stage": self._stage, "behind": behind()}))
+                lag = behind()
+                decision = {"start": dumps(start), "end": end, "stage": self._stage}
+                file.write(json.dumps(decision | (lag.to_json() if lag is not None else {"behind": None})))
             return end
 
 
@@ -189,9 +219,9 @@ def behind_of(folder: Path) -> dict[str, Behind]:
         stage = decision.get("stage")
         if stage is not None:
             amounts.pop(stage, None)
-            if decision.get("behind") is not None:
-                amount, unit = decision["behind"]
-                amounts[stage] = int(amount), str(unit)
+            lag = Behind.from_json(decision)
+            if lag is not None:
+                amounts[stage] = lag
     return amounts
 
 

@@ -14,7 +14,7 @@ export type Draft = {
 export const EMPTY_DRAFT: Draft = { artifact: NO_ARTIFACT, options: [], renamed: {} };
 
 /** Options that say where a version starts from, not what it is: a new version does not have those of the one before. */
-const OF_ONE_START = new Set(["initial_snapshot", "renamed", "allow_drop"]);
+const OF_ONE_START = new Set(["initial_snapshot", "renamed", "allow_drop", "seek"]);
 
 /** The options as a request has them; rows without a name are none. */
 export function draftOptions(draft: Draft): Record<string, unknown> {
