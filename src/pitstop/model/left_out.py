@@ -21,6 +21,7 @@ class LeftOut(StrEnum):
     FAILED = "failed_rows"
     LOST = "lost_rows"
     REPEATED = "repeated_rows"
+    TOMBSTONE = "tombstone_rows"
 
     @property
     def words(self) -> str:
@@ -44,10 +45,11 @@ _WORDS = {
     LeftOut.FAILED: "that a function could not take",
     LeftOut.LOST: "lost before they were read",
     LeftOut.REPEATED: "repeated",
+    LeftOut.TOMBSTONE: "that are tombstones",
 }
 
 BAD = (LeftOut.UNPARSED, LeftOut.AHEAD, LeftOut.FAILED)
 """The reasons whose rows the total of bad rows counts."""
 
-WANTED = (LeftOut.REPEATED,)
-"""The reasons for which a stage is there: its rows are left out as the user wants."""
+WANTED = (LeftOut.REPEATED, LeftOut.TOMBSTONE)
+"""The reasons that are no loss: repeated rows are left out as the user wants, and a tombstone follows a delete that is read."""

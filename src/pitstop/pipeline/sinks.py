@@ -191,6 +191,8 @@ class PostgresSink(Sink):
     """The column whose highest value marks the newest row of a key; None: the row that comes last."""
     delete_when: Any = None
     """The condition on which a row removes the one of its key; None: none does."""
+    leave_out: tuple[str, ...] = ()
+    """The columns that the condition needs, and the table does not have."""
 
     @property
     def expressions(self) -> tuple[Any, ...]:
@@ -342,7 +344,13 @@ def kafka(
 
 
 def postgres(
-    url: str, table: str, *, key: str | Sequence[str] = (), order_by: str | None = None, delete_when: Any = None
+    url: str,
+    table: str,
+    *,
+    key: str | Sequence[str] = (),
+    order_by: str | None = None,
+    delete_when: Any = None,
+    leave_out: str | Sequence[str] = (),
 ) -> Sink:
     """Write rows into a table of PostgreSQL, exactly once: the rows of an epoch and its mark are in one transaction.
 
@@ -352,7 +360,8 @@ def postgres(
     ``jsonb`` or ``text``.
 
     Without ``key`` each row is inserted. With the columns of a key, which the table has a unique index of, a row replaces the
-    one of its key; ``delete_when``, a condition on the row, removes it instead. ``order_by``, a column of the table, says which
+    one of its key; ``delete_when``, a condition on the row, removes it instead. ``leave_out`` names columns that only this
+    condition needs: they are not written. ``order_by``, a column of the table, says which
     row of a key is newer: an older one changes nothing, a null is the oldest. Without it the row that comes last wins. Rows whose
     key is null are left out, and the log says how many.
 
@@ -364,7 +373,12 @@ def postgres(
         raise UsageError("postgres writes to postgresql://user:${secret:DB_PASSWORD}@host:port/database.")
     if not names and (order_by is not None or delete_when is not None):
         raise UsageError("order_by and delete_when say what becomes of the row of a key: name the columns of the key.")
-    return PostgresSink(url, table, names, order_by, delete_when)
+    unwritten = (leave_out,) if isinstance(leave_out, str) else tuple(leave_out)
+    if unwritten and delete_when is None:
+        raise UsageError("leave_out names columns that only delete_when needs: give delete_when, or select fewer columns.")
+    if set(unwritten) & {*names, *filter(None, (order_by,))}:
+        raise UsageError("leave_out names columns that are not written, and those of key and order_by are.")
+    return PostgresSink(url, table, names, order_by, delete_when, unwritten)
 
 
 def delta(path: str, *, partition_by: str | Sequence[str] = (), schema_mode: str | None = None) -> Sink:

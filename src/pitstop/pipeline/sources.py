@@ -14,6 +14,7 @@ from pitstop.errors import UsageError
 from pitstop.kit.durations import Duration, milliseconds
 from pitstop.machine.local_paths import local_path, scheme_of
 from pitstop.pipeline.kafka_security import KafkaSecurity, security_of
+from pitstop.pipeline.kafka_values import Format, values_of
 
 _CORRUPT_RECORD = re.compile(r"(?i)(^|[\s,`])_corrupt_record\b")
 """Spark's own column for rows that do not parse, in a DDL text."""
@@ -51,8 +52,9 @@ class Source:
     schema: str | None = None
     """The DDL of its rows; None if the reader knows it."""
     parse: str | None = None
-    """``csv`` or ``json`` if the reader delivers text in a column ``value``, which Spark parses with the schema. Rows that do
-    not parse are counted, sampled in the log, and go to the dead letters."""
+    """``csv`` or ``json`` if the reader delivers text in a column ``value``, which Spark parses with the schema; ``avro`` or
+    ``debezium`` if it delivers rows and what speaks against them. Rows that do not parse are counted, sampled in the log, and go
+    to the dead letters."""
     parse_options: dict[str, str] = field(default_factory=dict)
     """The options of Spark's parser."""
     bounded: bool = False
@@ -183,8 +185,13 @@ def kafka(
     *,
     topics: Sequence[str] = (),
     pattern: str | None = None,
-    value: Literal["json", "csv", "text", "bytes"] = "json",
+    value: Format = "json",
     schema: str | None = None,
+    schema_registry: str | None = None,
+    schema_folder: str | None = None,
+    avro_schema: str | None = None,
+    op_column: str = "op",
+    number_times: Literal["millis", "micros"] | None = None,
     start: str | datetime | Mapping[str, Mapping[int, int]] = "earliest",
     with_metadata: Sequence[str] | Mapping[str, str] = (),
     on_loss: Literal["fail", "wait", "continue"] = "fail",
@@ -196,10 +203,10 @@ def kafka(
 ) -> Source:
     """Read the messages of topics of Kafka. Spark's own reader does it; its jars are fetched when a job first needs them.
 
-    Rows: the columns of ``schema`` (DDL), by which ``value`` is parsed (``json``, ``csv``); without a schema ``value string``
-    (``text``) or ``value binary`` (``bytes``). Beside them the columns of ``with_metadata``: ``key string``, ``topic string``,
-    ``partition int``, ``offset bigint``, ``timestamp timestamp``, ``headers map<string,string>``; as a mapping
-    ``{"offset": "place"}`` under other names. Offset: the id of each topic, and the next offset of each partition.
+    Rows: the columns of ``schema`` (DDL), by which ``value`` is parsed (``json``, ``csv``, ``avro``, ``debezium``); without a
+    schema ``value string`` (``text``) or ``value binary`` (``bytes``). Beside them the columns of ``with_metadata``: ``key
+    string``, ``topic string``, ``partition int``, ``offset bigint``, ``timestamp timestamp``, ``headers map<string,string>``; as
+    a mapping ``{"offset": "place"}`` under other names. Offset: the id of each topic, and the next offset of each partition.
 
     ``servers`` are addresses as ``host:port,host:port``. Name one ``topic``, several ``topics``, or all whose names match
     ``pattern``; those that appear later, and new partitions, are read from their beginning. ``start`` is where a job begins that
@@ -209,6 +216,16 @@ def kafka(
     Messages that do not parse go to the dead letters with topic, partition and offset: null ones (tombstones), empty ones, what
     is not UTF-8 (its text is then ``base64:...``), and more than one JSON object, too. Of transactions only what is committed is
     read, unless ``isolation`` says otherwise.
+
+    Values of ``avro`` begin with the id of the schema with which they were written: it is looked up while the job runs, in the
+    ``schema_registry``, a URL (``https://user:${secret:REGISTRY_PASSWORD}@host:8081``), or in the ``schema_folder``, whose files
+    are ``ID.avsc``. Values without an id are all of the one ``avro_schema``, a text of JSON. Fields become the columns of
+    ``schema`` by their names; ``schema`` may also be a record of Avro as JSON, into which Avro then resolves each value, with
+    that record's defaults and aliases. A registry that is away is waited for.
+
+    Values of ``debezium`` are its envelopes of JSON. A row has the columns of ``schema`` as they are after the change, before it
+    for a delete, and the change in the column ``op_column``: ``c``, ``r``, ``u`` or ``d``. The null value behind a delete is
+    skipped and counted. ``number_times`` says in which unit a column ``timestamp`` is a number: ``millis`` or ``micros``.
 
     A topic that was deleted and made anew, one that was cut, and messages that the topic has dropped before they were read are
     noticed before anything else is read. ``on_loss`` says what then happens: the job fails with topic, partition, offsets and
@@ -227,10 +244,7 @@ def kafka(
     for name in names:
         if not TOPIC.fullmatch(name):
             raise UsageError(f"{name!r} is no name of a topic: it has letters, digits, '.', '_' and '-' alone, at most 249.")
-    if value not in ("json", "csv", "text", "bytes"):
-        raise UsageError(f"kafka reads values of json, csv, text or bytes, not {value!r}.")
-    if (schema is None) == (value in ("json", "csv")):
-        raise UsageError(f"Values of {value} need a schema." if schema is None else f"Values of {value} have no schema.")
+    values = values_of(value, schema, schema_registry, schema_folder, avro_schema, op_column, number_times)
     if on_loss not in ("fail", "wait", "continue"):
         raise UsageError(f"on_loss is fail, wait or continue, not {on_loss!r}.")
     if isolation not in ("read_committed", "read_uncommitted"):
@@ -248,7 +262,7 @@ def kafka(
             raise UsageError(f"{name} is Pitstop's own: leave it out of settings{instead}.")
     if len(set(columns.values())) < len(columns):
         raise UsageError("with_metadata gives two columns one name.")
-    if "value" in columns.values() and schema is None:
+    if "value" in columns.values() and values.schema is None:
         raise UsageError("There would be a column 'value' twice: with_metadata takes another name for it, as a mapping.")
     try:
         re.compile(pattern or "")
@@ -266,15 +280,16 @@ def kafka(
             "kafka.isolation.level": isolation,
             **where,
             "value": value,
+            **values.options,
             "start": kafka_start(start),
             "metadata": json.dumps(columns),
             "onLoss": on_loss,
             "maxRows": str(max_rows),
             **({"group": group} if group is not None else {}),
         },
-        schema=schema,
-        parse=value if value in ("json", "csv") else None,
-        parse_options={"escape": '"'} if value == "csv" else {},
+        schema=values.schema,
+        parse=values.parse,
+        parse_options=values.parse_options,
         metadata=tuple(columns.values()),
     )
 

@@ -247,10 +247,11 @@ CONNECTORS = (
         options={
             "bootstrap.servers": str,
             "keyFormat": _one_of("varchar"),
-            "valueFormat": _one_of("json", "json-flat", "csv", "varchar"),
+            "valueFormat": _one_of("json", "json-flat", "csv", "varchar", "avro", "debezium-json"),
             "auto.offset.reset": _one_of("earliest", "latest"),
             "onLoss": _one_of("fail", "wait", "continue"),
             "group.id": str,
+            **topics.DECODING_OPTIONS,
             **{name: read for name, (_, read) in topics.SECURITY.items()},
         },
         needed=("bootstrap.servers",),

@@ -15,7 +15,7 @@ from pitstop.sql.mappings import KEY, VALUE, Column, Mapping, text, truth
 from pitstop.sql.statements import Writing
 from pitstop.sql.types import quoted
 
-_FORMATS = {"json-flat": "json", "varchar": "text"}
+_FORMATS = {"json-flat": "json", "varchar": "text", "debezium-json": "debezium"}
 """The names of formats in Pitstop, where they are others."""
 _CSV = {
     "quote": '"',
@@ -38,6 +38,17 @@ SECURITY: AnyMapping[str, tuple[str, Callable[[str], Any]]] = {
     "security.mechanism": ("mechanism", str),
 }
 """Option of a mapping of TYPE Kafka -> the argument of ``kafka_security``, and the function that reads its text."""
+_DECODING = {
+    "schema.registry.url": "schema_registry",
+    "schemaFolder": "schema_folder",
+    "valueAvroSchema": "avro_schema",
+    "numberTimes": "number_times",
+}
+"""Option of a mapping of TYPE Kafka -> the argument of the source that says how a value is decoded."""
+DECODING_OPTIONS: AnyMapping[str, Callable[[str], object]] = dict.fromkeys(_DECODING, str)
+OP = "__op"
+"""The column of a topic of changes that tells the change."""
+_READ_ONLY = ("avro", "debezium-json")
 _NOT_IN_CSV = ("array", "map", "struct", "binary")
 
 
@@ -47,8 +58,10 @@ def check_topic(mapping: Mapping) -> None:
     if is_text == bool(_fields(mapping)) or is_text != mapping.has(VALUE):
         raise UsageError(f"A mapping of TYPE Kafka has the column {VALUE} with valueFormat varchar, and fields with others")
     for column in mapping.columns:
-        if column.name in (KEY, VALUE) and (column.type != "string" or column.external is not None):
+        if column.name in (KEY, VALUE, OP) and (column.type != "string" or column.external is not None):
             raise UsageError(f"Column {column.name} of a mapping of TYPE Kafka is VARCHAR, and has no EXTERNAL NAME")
+    if (_format(mapping) == "debezium-json") != mapping.has(OP):
+        raise UsageError(f"A mapping of TYPE Kafka has the column {OP} with valueFormat debezium-json, and only then")
     read_topic(mapping)
 
 
@@ -66,6 +79,8 @@ def read_topic(mapping: Mapping) -> Source:
         on_loss=cast("Any", mapping.option("onLoss", "fail")),
         security=_security(mapping),
         group=mapping.option("group.id", "") or None,
+        op_column=OP if value == "debezium-json" else "op",
+        **_decoding(mapping),
     )
 
 
@@ -79,6 +94,8 @@ def write_topic(mapping: Mapping) -> Sink:
 
 def objection(mapping: Mapping, writing: Writing) -> str | None:
     """Return why a topic is not written by a statement; None if it is."""
+    if _format(mapping) in _READ_ONLY:
+        return f" with valueFormat {_format(mapping)}"
     if writing is Writing.SINK and not mapping.has(KEY):
         return f" without a column {KEY}, use {Writing.INSERT} INTO"
     return None
@@ -90,12 +107,16 @@ def _security(mapping: Mapping) -> KafkaSecurity | None:
     return kafka_security(**{SECURITY[name][0]: SECURITY[name][1](value) for name, value in pairs.items()}) if pairs else None
 
 
+def _decoding(mapping: Mapping) -> dict[str, Any]:
+    return {argument: mapping.options[name] for name, argument in _DECODING.items() if name in mapping.options}
+
+
 def _format(mapping: Mapping) -> str:
     return mapping.option("valueFormat", "json")
 
 
 def _fields(mapping: Mapping) -> list[Column]:
-    return [column for column in mapping.columns if column.name not in (KEY, VALUE)]
+    return [column for column in mapping.columns if column.name not in (KEY, VALUE, OP)]
 
 
 def _value(mapping: Mapping) -> str:

@@ -5,6 +5,7 @@ from pitstop.errors import UsageError
 from pitstop.pipeline.sinks import KafkaSink, PostgresSink
 from pitstop.sql.connectors import connector_of
 from pitstop.sql.parsing import parse
+from pitstop.sql.statements import Writing
 
 URL = "'url' = 'postgresql://u:p@h:5432/d'"
 
@@ -20,8 +21,28 @@ def mapping(text):
         ("TYPE Pulsar", "There is no TYPE Pulsar"),
         ("(a INT) TYPE Kafka", "A mapping of TYPE Kafka needs option bootstrap.servers"),
         (
+            "(a INT) TYPE Kafka OPTIONS ('bootstrap.servers' = 'h:1', 'valueFormat' = 'orc')",
+            "Invalid value for option valueFormat: orc",
+        ),
+        (
             "(a INT) TYPE Kafka OPTIONS ('bootstrap.servers' = 'h:1', 'valueFormat' = 'avro')",
-            "Invalid value for option valueFormat: avro",
+            "Values of avro need the schemas with which they were written",
+        ),
+        (
+            "(a INT) TYPE Kafka OPTIONS ('bootstrap.servers' = 'h:1', 'schema.registry.url' = 'http://h:2')",
+            "avro_schema are for values of avro, not of json",
+        ),
+        (
+            "(a INT) TYPE Kafka OPTIONS ('bootstrap.servers' = 'h:1', 'valueFormat' = 'debezium-json')",
+            "has the column __op with valueFormat debezium-json, and only then",
+        ),
+        (
+            "(a INT, __op VARCHAR) TYPE Kafka OPTIONS ('bootstrap.servers' = 'h:1')",
+            "has the column __op with valueFormat debezium-json, and only then",
+        ),
+        (
+            "(a INT, __op INT) TYPE Kafka OPTIONS ('bootstrap.servers' = 'h:1', 'valueFormat' = 'debezium-json')",
+            "Column __op of a mapping of TYPE Kafka is VARCHAR",
         ),
         ("(a INT) TYPE CsvTail", "A mapping of TYPE CsvTail needs option path"),
         ("(a INT) TYPE CsvTail OPTIONS ('path' = '/x', 'colour' = 'red')", "Unknown option of a mapping of TYPE CsvTail: colour"),
@@ -162,6 +183,21 @@ def test_a_topic_of_kafka_is_signed_in_to_by_options_that_say_what_security_says
     wrong = mapping("(id INT) TYPE Kafka OPTIONS ('bootstrap.servers' = 'h:1', 'security.user' = 'jobs')")
     with pytest.raises(UsageError, match="user needs password"):
         connector_of(wrong).source(wrong)
+
+
+def test_a_topic_of_avro_or_changes_is_read_and_not_written():
+    registry = "'schema.registry.url' = 'https://u:${secret:P}@h:2'"
+    avro = mapping(f"(a INT) TYPE Kafka OPTIONS ('bootstrap.servers' = 'h:1', 'valueFormat' = 'avro', {registry})")
+    source = connector_of(avro).source(avro)
+    assert (source.parse, source.schema, source.options["schemaRegistry"]) == ("avro", "`a` int", "https://u:${secret:P}@h:2")
+    options = "'valueFormat' = 'debezium-json', 'numberTimes' = 'micros'"
+    changes = mapping(f"(__key VARCHAR, a INT, __op VARCHAR) TYPE Kafka OPTIONS ('bootstrap.servers' = 'h:1', {options})")
+    source = connector_of(changes).source(changes)
+    assert (source.parse, source.schema, source.metadata) == ("debezium", "`a` int, `__op` string", ("__key",))
+    assert source.options["numberTimes"] == "micros"
+    for topic in (avro, changes):
+        for writing in Writing:
+            assert connector_of(topic).objection(topic, writing) == f" with valueFormat {topic.options['valueFormat']}"
 
 
 def test_a_topic_of_csv_is_not_written_with_what_csv_cannot_hold():

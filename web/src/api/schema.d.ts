@@ -2306,7 +2306,7 @@ export interface components {
          * @description A reason. The value names the figure, of a stage or source, that counts such rows since the job was submitted.
          * @enum {string}
          */
-        LeftOut: "unparsed_rows" | "ahead_rows" | "untimed_rows" | "late_rows" | "keyless_rows" | "long_key_rows" | "older_rows" | "failed_rows" | "lost_rows" | "repeated_rows";
+        LeftOut: "unparsed_rows" | "ahead_rows" | "untimed_rows" | "late_rows" | "keyless_rows" | "long_key_rows" | "older_rows" | "failed_rows" | "lost_rows" | "repeated_rows" | "tombstone_rows";
         /**
          * LogLevel
          * @description The least grave lines that a logger writes; it writes all graver ones, too. The names are those of log4j.

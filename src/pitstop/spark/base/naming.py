@@ -26,6 +26,10 @@ The number of the input and the stage's name follow, as in ROWS_IN.
 LOOKED_AT, KEPT = "rows", "kept"
 """The columns of that observation: the number of rows that are looked at, and of those that are kept as dead letters."""
 
+PARSED, REASON, TOMBSTONE = "__row", "__reason", "__tombstone"
+"""The columns of what a source has parsed: the row; why there is none, null if there is one; whether it is left out as a
+tombstone."""
+
 WINDOW_ROLES = ("frames", "windows", "sessions")
 """Roles of operators whose state is keyed by a window column, which is named after the stage."""
 

@@ -90,6 +90,8 @@ def epoch_rows(plan: Plan, observed: Mapping[str, Mapping[str, Any]], operators:
         elif name.startswith(OBSERVED):
             add(name.removeprefix(OBSERVED), GIVEN, row["rows"])
             add(name.removeprefix(OBSERVED), LeftOut.UNPARSED, row["bad"])
+            if LeftOut.TOMBSTONE in row:
+                add(name.removeprefix(OBSERVED), LeftOut.TOMBSTONE, row[LeftOut.TOMBSTONE])
         elif name.startswith(AHEAD):
             add(name.removeprefix(AHEAD), LeftOut.AHEAD, row["rows"])
         elif name.startswith(FAILED):
@@ -189,5 +191,5 @@ def _came(stages: Mapping[str, PlanStage], name: str, rows: EpochRows, read: lis
         return None
     if tells:  # a column explodes
         return rows.of(name, GIVEN)
-    unparsed = rows.of(stage.inputs[0], LeftOut.UNPARSED) if stage.op == ParsedSpec.op else 0
-    return came - unparsed - rows.of(name, LeftOut.AHEAD)
+    unparsed = (LeftOut.UNPARSED, LeftOut.TOMBSTONE) if stage.op == ParsedSpec.op else ()
+    return came - sum(rows.of(stage.inputs[0], reason) for reason in unparsed) - rows.of(name, LeftOut.AHEAD)

@@ -7,19 +7,18 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
 from pitstop.errors import UsageError
+from pitstop.model.left_out import LeftOut
+from pitstop.pipeline.kafka_values import DECODED_FORMATS
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.sources import Source
 from pitstop.spark.base.columns import struct_of
 from pitstop.spark.base.environment import SourceSettings
-from pitstop.spark.base.naming import OBSERVED, quoted
+from pitstop.spark.base.naming import OBSERVED, PARSED, REASON, TOMBSTONE, quoted
 from pitstop.spark.base.text_formats import CORRUPT, PLACE, lenient_options, reading_options
 from pitstop.spark.lowering.event_time import Observe
 from pitstop.spark.sources import open_batch, open_stream
 
-PARSED = "__row"
 TEXT = "value"
-REASON = "__reason"
-"""The column by which a reader says why a text is none that can be parsed; null if it may be."""
 _PLACES = {"csv_tail": ("file", "position"), "kafka": ("__topic", "__partition", "__offset")}
 """Kind of source -> the columns that say where a text comes from."""
 _MOST = 500
@@ -50,6 +49,8 @@ def with_parsed(frame: DataFrame, source: Source) -> DataFrame:
         if name.casefold() in (field.casefold() for field in columns.names):
             raise UsageError(f"There would be a column '{name}' twice: give it another name in with_metadata, by a mapping.")
     schema = StructType([*columns.fields, StructField(CORRUPT, StringType())])
+    if source.parse in DECODED_FORMATS:
+        return frame
     own = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
     if source.parse == "json":
         return frame.withColumn(PARSED, F.from_json(TEXT, schema, own | source.parse_options))
@@ -68,6 +69,8 @@ def _ddl(schema: StructType) -> str:
 def good_rows(frame: DataFrame, source: Source) -> DataFrame:
     """Return the rows that parsed."""
     good = frame.where(~_is_bad(frame, source))
+    if TOMBSTONE in frame.columns:
+        good = good.where(~F.col(TOMBSTONE))
     if source.tells_bad:
         return good.drop(CORRUPT, PLACE)
     columns = [name for name in struct_of(source.schema or "").names if name != CORRUPT]
@@ -89,12 +92,14 @@ def counted(frame: DataFrame, node: Node, observe: Observe) -> DataFrame:
     """Observe the number of rows that a source gave, the number that did not parse, and one of these."""
     source = node.source
     bad = _is_bad(frame, source)
+    tombstones = [F.count_if(TOMBSTONE).alias(LeftOut.TOMBSTONE.value)] if TOMBSTONE in frame.columns else []
     return observe(
         frame,
         f"{OBSERVED}{node.name}",
         F.count(F.lit(1)).alias("rows"),
         F.count_if(bad).alias("bad"),
         F.first(F.when(bad, _text(source)), ignorenulls=True).alias("sample"),
+        *tombstones,
     )
 
 
@@ -103,6 +108,8 @@ def _is_bad(frame: DataFrame, source: Source) -> Column:
 
     It needs every column where the reader parses: Spark's readers parse, and check, no column that nobody asks for.
     """
+    if source.parse in DECODED_FORMATS:
+        return F.col(REASON).isNotNull()
     if not source.tells_bad:
         unparsed = F.col(PARSED).isNull() | F.col(f"{PARSED}.{CORRUPT}").isNotNull()
         return F.col(REASON).isNotNull() | unparsed if REASON in frame.columns else unparsed

@@ -72,7 +72,7 @@ def write_postgres(sink: PostgresSink, rows: DataFrame, context: EpochContext) -
 
 def rows_of(sink: PostgresSink, rows: DataFrame) -> DataFrame:
     """Return the rows as the table has them: nested columns as JSON, and whether a row removes the one of its key."""
-    columns = [field for field in rows.schema.fields if field.name != ORDER]
+    columns = [field for field in rows.schema.fields if field.name not in (ORDER, *sink.leave_out)]
     texts = [
         f"to_json({quoted(field.name)}, {OPTIONS}) AS {quoted(field.name)}"
         if isinstance(field.dataType, (StructType, ArrayType, MapType))
@@ -93,6 +93,9 @@ def check_columns(sink: PostgresSink, rows: DataFrame) -> str | None:
     if missing_package is not None:
         return missing_package
     missing = [name for name in (*sink.key, *([sink.order_by] if sink.order_by else [])) if name not in rows.columns]
+    unknown = [name for name in sink.leave_out if name not in rows.columns]
+    if unknown:
+        return f"leave_out names columns of the rows, and there is no column {unknown[0]}."
     if missing:
         return f"its key and order_by are columns of the rows, and there is no column {missing[0]}."
     rows_of(sink, rows)
@@ -215,7 +218,8 @@ def _place(sink: PostgresSink) -> str:
 
 
 def _look(sink: PostgresSink, columns: tuple[tuple[str, str], ...]) -> str:
-    return look_at_table(sink, columns, _names(sink, []).target, _place(sink))
+    written = tuple((name, kind) for name, kind in columns if name not in sink.leave_out)
+    return look_at_table(sink, written, _names(sink, []).target, _place(sink))
 
 
 KIND = SinkKind(

@@ -5,7 +5,9 @@ Offset: ``{"cluster": id, "ids": {topic: id}, "at": {topic: {partition: offset}}
 
 from __future__ import annotations
 
+import dataclasses
 import json
+from collections.abc import Callable
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -13,16 +15,19 @@ from pyspark.sql import functions as F
 from pitstop.machine.named_secrets import names_in, revealed
 from pitstop.model.report import SourceFate
 from pitstop.pipeline.kafka_security import KafkaSecurity
+from pitstop.pipeline.kafka_values import OPTIONS
 from pitstop.pipeline.sources import Source
 from pitstop.spark.base.kafka_clients import java_properties
 from pitstop.spark.base.looking import Look
+from pitstop.spark.base.naming import REASON
 from pitstop.spark.base.seeking import Sought
 from pitstop.spark.internals.kafka_reader import KEPT, kafka_feed, keep_options
 from pitstop.spark.sources import SourceKind
 from pitstop.spark.sources.kafka_look import look_at_topics
 from pitstop.spark.sources.kafka_places import judge_place, seek_place
+from pitstop.spark.sources.kafka_values import TOMBSTONE_REASON, with_avro, with_changes
 
-_OWN = ("topics", "pattern", "value", "start", "metadata", "onLoss", "maxRows", "security", "group")
+_OWN = ("topics", "pattern", "value", "start", "metadata", "onLoss", "maxRows", "security", "group", *OPTIONS)
 
 
 def _stream(spark: SparkSession, source: Source, facts: dict[str, str]) -> DataFrame:
@@ -94,23 +99,23 @@ def _rows(messages: DataFrame, source: Source) -> DataFrame:
         return messages.select(text.alias("value"), *metadata)
     place = [F.col(name).alias(f"__{name}") for name in ("topic", "partition", "offset")]
     valid = F.expr("is_valid_utf8(cast(value as string))")
-    return messages.select(
-        F.when(valid, text).otherwise(F.concat(F.lit("base64:"), F.base64("value"))).alias("value"),
-        _reason(text, valid, source).alias("__reason"),
-        *metadata,
-        *place,
-    )
+    shown = F.when(valid, text).otherwise(F.concat(F.lit("base64:"), F.base64("value")))
+    if source.parse == "avro":
+        return with_avro(messages.select("value", *metadata, *place), source)
+    reason = _reason(text, valid, source).alias(REASON)
+    rows = messages.select(shown.alias("value"), reason, *metadata, *place)
+    return with_changes(rows, source) if source.parse == "debezium" else rows
 
 
 def _reason(text: Column, valid: Column, source: Source) -> Column:
     blank = F.lit(" \t\r\n")
     bare = F.btrim(text, blank)
     reason = (
-        F.when(F.col("value").isNull(), "The value is null, a tombstone.")
+        F.when(F.col("value").isNull(), TOMBSTONE_REASON)
         .when(~valid, "The value is no UTF-8.")
         .when(bare == "", "The value is empty.")
     )
-    if source.parse != "json":
+    if source.parse == "csv":
         return reason
     # from_json stops at the end of the first object, and says nothing of what follows.
     alone = (F.json_array_length(F.concat(F.lit("["), text, F.lit("]"))) == 1) & bare.endswith("}")
@@ -132,4 +137,22 @@ def _fact(name: str) -> Column:
     return F.col("key").cast("string") if name == "key" else F.col(name)
 
 
-KIND = SourceKind(_stream, _batch, gated=True, has_limit=lambda source: True, secrets=True, look=_look, seek=_seek, judge=_judge)
+def _placed(source: Source, whole: Callable[[str], str]) -> Source:
+    """Return the source with the whole path of its folder of schemas, if it has one."""
+    folder = source.options.get("schemaFolder")
+    if folder is None:
+        return source
+    return dataclasses.replace(source, options=source.options | {"schemaFolder": whole(folder)})
+
+
+KIND = SourceKind(
+    _stream,
+    _batch,
+    gated=True,
+    has_limit=lambda source: True,
+    placed=_placed,
+    secrets=True,
+    look=_look,
+    seek=_seek,
+    judge=_judge,
+)

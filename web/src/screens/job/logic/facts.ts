@@ -42,6 +42,7 @@ const LEFT_OUT: [figure: string, term: string][] = [
   ["older_rows", "Rows older than their entry"],
   ["failed_rows", "Rows a function could not take"],
   ["repeated_rows", "Repeated rows"],
+  ["tombstone_rows", "Tombstones"],
 ];
 
 /** Why rows went no further than to a stage, beside late ones, and how many. */

@@ -1,0 +1,106 @@
+"""The values of messages of Kafka: their format, and the facts by which it is read."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pitstop.errors import UsageError
+from pitstop.machine.local_paths import local_path
+from pitstop.machine.named_secrets import is_reference
+from pitstop.pipeline.avro_schemas import ddl_of, record_of
+
+Format = Literal["json", "csv", "avro", "debezium", "text", "bytes"]
+FORMATS = ("json", "csv", "avro", "debezium", "text", "bytes")
+PARSED_FORMATS = ("json", "csv", "avro", "debezium")
+DECODED_FORMATS = ("avro", "debezium")
+"""The formats whose rows the reader makes by itself, with the reason for each that is none."""
+OPTIONS = ("schemaRegistry", "schemaFolder", "avroSchema", "readerSchema", "opColumn", "numberTimes")
+"""The options of a source that say how a value is read."""
+
+_SECRET = re.compile(r"\$\{secret:[^}]*\}")
+_WEB_ADDRESS = re.compile(r"https?://(?:(?P<user>[^@/]*)@)?[^@/?#]+(?:/[^?#]*)?")
+
+
+@dataclass(frozen=True)
+class Values:
+    """The way in which values are read."""
+
+    schema: str | None
+    """The DDL of the columns that come of a value."""
+    parse: str | None
+    """The format, if values are parsed."""
+    options: dict[str, str] = field(default_factory=dict)
+    parse_options: dict[str, str] = field(default_factory=dict)
+
+
+def values_of(
+    value: str,
+    schema: str | None,
+    schema_registry: str | None,
+    schema_folder: str | None,
+    avro_schema: str | None,
+    op_column: str,
+    number_times: str | None,
+) -> Values:
+    """Return the way in which the values of a topic are read. UsageError if what is given does not go together."""
+    if value not in FORMATS:
+        raise UsageError(f"kafka reads values of {', '.join(FORMATS[:-1])} or {FORMATS[-1]}, not {value!r}.")
+    if (schema is None) == (value in PARSED_FORMATS):
+        raise UsageError(f"Values of {value} need a schema." if schema is None else f"Values of {value} have no schema.")
+    places = {"schema_registry": schema_registry, "schema_folder": schema_folder, "avro_schema": avro_schema}
+    if value != "avro" and any(place is not None for place in places.values()):
+        raise UsageError(f"{', '.join(places)} are for values of avro, not of {value}.")
+    if value != "debezium" and (op_column != "op" or number_times is not None):
+        raise UsageError(f"op_column and number_times are for values of debezium, not of {value}.")
+    if value == "avro":
+        return _avro(schema or "", schema_registry, schema_folder, avro_schema)
+    if value == "debezium":
+        return _debezium(schema or "", op_column, number_times)
+    parsed = value if value in PARSED_FORMATS else None
+    return Values(schema, parsed, {}, {"escape": '"'} if value == "csv" else {})
+
+
+def _avro(schema: str, registry: str | None, folder: str | None, writer: str | None) -> Values:
+    if sum(place is not None for place in (registry, folder, writer)) != 1:
+        raise UsageError(
+            "Values of avro need the schemas with which they were written: give schema_registry, a URL, schema_folder, a folder "
+            "of files ID.avsc, or avro_schema, the one schema of values without an id."
+        )
+    options = {}
+    if registry is not None:
+        options["schemaRegistry"] = _checked_address(registry)
+    if folder is not None:
+        local_path(str(folder), "The schema folder")
+        options["schemaFolder"] = str(folder)
+    if writer is not None:
+        record_of(writer)
+        options["avroSchema"] = writer
+    if schema.lstrip().startswith("{"):
+        options["readerSchema"] = schema
+        return Values(ddl_of(schema), "avro", options)
+    return Values(schema, "avro", options)
+
+
+def _checked_address(registry: str) -> str:
+    address = _WEB_ADDRESS.fullmatch(registry)
+    if is_reference(registry):
+        return registry
+    if address is None:
+        raise UsageError("schema_registry is a URL: https://${secret:REGISTRY_USER}:${secret:REGISTRY_PASSWORD}@host:8081.")
+    _, colon, password = _SECRET.sub("$", address["user"] or "").partition(":")
+    if (colon and password != "$") or (address["user"] and not colon):
+        raise UsageError(
+            "schema_registry has the name of a secret in the place of its password: https://user:${secret:REGISTRY_PASSWORD}@host."
+        )
+    return registry.rstrip("/")
+
+
+def _debezium(schema: str, op_column: str, number_times: str | None) -> Values:
+    if number_times not in (None, "millis", "micros"):
+        raise UsageError(f"number_times is millis or micros, not {number_times!r}.")
+    if not op_column:
+        raise UsageError("op_column names a column, and is empty.")
+    options = {"opColumn": op_column} | ({"numberTimes": number_times} if number_times is not None else {})
+    return Values(f"{schema}, `{op_column.replace('`', '``')}` string", "debezium", options)

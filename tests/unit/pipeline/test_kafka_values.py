@@ -1,0 +1,97 @@
+"""Formats of messages: what goes together is read, the rest is a sentence."""
+
+import json
+
+import pytest
+
+import pitstop as ps
+from pitstop.errors import UsageError
+from pitstop.pipeline.avro_schemas import ddl_of
+
+AVRO = {"value": "avro", "schema": "n bigint"}
+ONE = json.dumps({"type": "record", "name": "A", "fields": [{"name": "n", "type": "long"}]})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (AVRO, "need the schemas with which they were written: give schema_registry, a URL, schema_folder"),
+        (AVRO | {"schema_folder": "/s", "avro_schema": ONE}, "need the schemas with which they were written"),
+        ({"value": "avro", "avro_schema": ONE}, "Values of avro need a schema"),
+        (
+            {"schema": "n int", "schema_folder": "/s"},
+            "schema_registry, schema_folder, avro_schema are for values of avro, not of json",
+        ),
+        ({"schema": "n int", "op_column": "o"}, "op_column and number_times are for values of debezium, not of json"),
+        (AVRO | {"schema_registry": "host:8081"}, "schema_registry is a URL"),
+        (AVRO | {"schema_registry": "ftp://host:8081"}, "schema_registry is a URL"),
+        (AVRO | {"schema_registry": "http://u:open@host:8081"}, "the name of a secret in the place of its password"),
+        (AVRO | {"schema_registry": "http://${secret:A}@host:8081"}, "the name of a secret in the place of its password"),
+        (AVRO | {"schema_folder": "s3://bucket/s"}, "The schema folder must lie in a folder of the machine"),
+        (AVRO | {"avro_schema": "{"}, "The schema of Avro is no JSON"),
+        (AVRO | {"avro_schema": '"long"'}, "A schema of Avro is a record"),
+        ({"value": "debezium"}, "Values of debezium need a schema"),
+        ({"value": "debezium", "schema": "n int", "number_times": "nanos"}, "number_times is millis or micros, not 'nanos'"),
+        ({"value": "debezium", "schema": "n int", "op_column": ""}, "op_column names a column, and is empty"),
+    ],
+)
+def test_what_does_not_go_together_is_told_when_it_is_written(options, message):
+    with pytest.raises(UsageError, match=message):
+        ps.sources.kafka("h:1", "a", **options)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://h:1", "https://u:${secret:P}@h/path", "https://${secret:U}:${secret:P}@h:1", "secret:URL"]
+)
+def test_the_address_of_a_registry_may_have_the_names_of_secrets(url):
+    assert ps.sources.kafka("h:1", "a", **AVRO, schema_registry=url).options["schemaRegistry"] == url
+
+
+def test_a_change_has_the_column_of_its_operation():
+    source = ps.sources.kafka("h:1", "a", value="debezium", schema="n int", op_column="what")
+    assert (source.schema, source.parse) == ("n int, `what` string", "debezium")
+
+
+def ddl(*fields):
+    return ddl_of(
+        json.dumps({"type": "record", "name": "a.b.Row", "fields": [dict(zip(("name", "type"), f, strict=True)) for f in fields]})
+    )
+
+
+def test_a_record_of_avro_is_columns_with_names_that_it_defines_in_its_namespace():
+    item = {"type": "record", "name": "Item", "fields": [{"name": "sku", "type": "string"}]}
+    decimal = {"type": "fixed", "name": "Price", "size": 8, "logicalType": "decimal", "precision": 9, "scale": 2}
+    assert ddl(
+        ("one", ["null", item]),
+        ("many", {"type": "array", "items": "a.b.Item"}),
+        ("more", {"type": "map", "values": "Item"}),
+        ("price", decimal),
+        ("again", "Price"),
+        ("time", {"type": "long", "logicalType": "time-micros"}),
+        ("at", [{"type": "long", "logicalType": "timestamp-millis"}, "null"]),
+        ("local", {"type": "long", "logicalType": "local-timestamp-micros"}),
+        ("nested", {"type": {"type": "enum", "name": "E", "symbols": ["A"]}}),
+        ("odd`name", "bytes"),
+    ) == (
+        "`one` struct<`sku` string>, `many` array<struct<`sku` string>>, `more` map<string,struct<`sku` string>>, "
+        "`price` decimal(9,2), `again` decimal(9,2), `time` bigint, `at` timestamp, `local` timestamp_ntz, `nested` string, "
+        "`odd``name` binary"
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        (["null", "int", "string"], r"Field x of the schema of Avro is of several types, and a column is of one"),
+        ("Other", "has the type 'Other', which the schema does not define"),
+        (["null", "Row"], "Field x of the schema of Avro holds itself"),
+        ({"type": "bytes", "logicalType": "decimal", "precision": 40}, "a decimal of 40 digits: columns have 1 to 38"),
+        (
+            {"type": "record", "name": "Node", "fields": [{"name": "next", "type": ["null", "Node"]}]},
+            "Field x.next .* holds itself",
+        ),
+    ],
+)
+def test_a_field_that_is_no_column_is_told(kind, message):
+    with pytest.raises(UsageError, match=message):
+        ddl(("x", kind))
