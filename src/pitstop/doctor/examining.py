@@ -45,7 +45,7 @@ def examine(tree: Tree, whole: bool = False) -> Checkpoint:
     return Checkpoint(
         address=tree.address,
         query_id=logs.query_id,
-        release=release_of(logs.settings, operators, rocksdb),
+        release=release_of(logs.settings),
         rocksdb=rocksdb,
         job=job.name,
         logs=logs.facts,

@@ -37,6 +37,7 @@ class Code(StrEnum):
     PARTITION_MISSING = "partition-missing"
     STATE_MISSING = "state-missing"
     STATE_UNREADABLE = "state-unreadable"
+    SNAPSHOT_UNREADABLE = "snapshot-unreadable"
     NO_EPOCH = "no-epoch"
     EPOCH_UNFINISHED = "epoch-unfinished"
     LOG_GAP = "log-gap"

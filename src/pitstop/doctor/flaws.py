@@ -93,6 +93,18 @@ def spark_flaw(content: bytes, note: bytes) -> Flaw | None:
     return None if crc32c(content) == value & 0xFFFFFFFF else Flaw.CHECKSUM
 
 
+def note_flaw(note: bytes) -> Flaw | None:
+    """Return the flaw of such a note itself."""
+    if not note:
+        return Flaw.EMPTY
+    try:
+        facts = json.loads(note)
+        int(facts["mainFileSize"]), int(facts["value"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return Flaw.CUT if note.startswith(b"{") else Flaw.GARBAGE
+    return None
+
+
 def crc32c(content: bytes) -> int:
     """Return the CRC-32 with Castagnoli's polynomial, unsigned."""
     table, crc = _TABLE, 0xFFFFFFFF

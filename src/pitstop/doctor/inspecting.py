@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from pitstop.doctor.files import Tree
-from pitstop.doctor.flaws import SST_END, Flaw, hadoop_flaw, spark_flaw, stream_flaw, zip_flaw
+from pitstop.doctor.flaws import SST_END, Flaw, hadoop_flaw, note_flaw, spark_flaw, stream_flaw, zip_flaw
 from pitstop.doctor.logs import UnreadableError
 
 T = TypeVar("T")
@@ -70,6 +70,17 @@ class Inspector:
         else:
             flaw = zip_flaw(content) if name.endswith(".zip") else stream_flaw(content, self.codec)
         return flaw or self._sum_flaw(name, content)
+
+    def note_flaw(self, name: str) -> tuple[str, Flaw] | None:
+        """Return the name and flaw of the note with the checksum of a state file, which Spark 4.1 and later write beside it."""
+        note = f"{name}.crc"
+        if self.tree.facts(note) is None:
+            return None
+        try:
+            flaw = note_flaw(self.tree.read(note))
+        except OSError:
+            flaw = Flaw.UNREADABLE
+        return (note, flaw) if flaw is not None else None
 
     def tables_of(self, name: str) -> tuple[dict[str, int], int | None, str | None]:
         """Return what a RocksDB snapshot says: its tables with their bytes, the number of keys, and the version of RocksDB.

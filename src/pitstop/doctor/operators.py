@@ -98,8 +98,13 @@ def _metadata(examination: Examination, logs: EpochLogs, number: int) -> _Metada
     except UnreadableError as error:
         examination.find(
             Code.OPERATOR_UNREADABLE,
-            Severity.DAMAGE,
-            f"File {name} {error}. It says what operator {number} is; Spark 4.0 and later read it when a query starts.",
+            Severity.DAMAGE if versions else Severity.WARNING,
+            f"File {name} {error}. It says what operator {number} is. "
+            + (
+                "Spark does not start without it."
+                if versions
+                else "Spark goes on without it, and no longer notices an operator that was added or removed."
+            ),
             [name],
             operator=number,
             advice="Put the file back from a copy of the checkpoint.",
@@ -127,8 +132,9 @@ def _missing_metadata(examination: Examination, logs: EpochLogs, number: int) ->
         folder = f"state/{number}/_metadata"
         examination.find(
             Code.OPERATOR_MISSING,
-            Severity.DAMAGE,
-            f"Operator {number} has no file of metadata in {folder}: nothing says what the operator is.",
+            Severity.WARNING,
+            f"Operator {number} has no file of metadata in {folder}: Spark goes on without it, and no longer notices an operator "
+            "that was added or removed.",
             [f"{folder}/metadata"],
             operator=number,
             advice="Put the file back from a copy of the checkpoint.",

@@ -85,7 +85,7 @@ def _foreign(examination: Examination, operator: int, paths: list[str]) -> None:
             Code.FOREIGN_PATHS,
             Severity.WARNING,
             f"The metadata of operator {operator} name its schemas by their path in {foreign[0]}, which is not this folder: the "
-            "checkpoint was moved or copied, and Spark looks for them there.",
+            "checkpoint was moved or copied. Spark looks for them there, and does not start from this folder if they are gone.",
             [f"state/{operator}/_metadata/v2"],
             operator=operator,
             advice="Start the query from a folder of the same path, or write the new path into these files.",

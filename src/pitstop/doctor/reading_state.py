@@ -11,7 +11,7 @@ from pitstop.doctor.examination import Examination
 from pitstop.doctor.findings import Code, Severity
 from pitstop.doctor.flaws import Flaw
 from pitstop.doctor.logs import UnreadableError
-from pitstop.doctor.stores import ARCHIVED_LOGS, DEFAULT, TABLES, Chain, Store, chain
+from pitstop.doctor.stores import ARCHIVED_LOGS, DEFAULT, TABLES, Chain, IdOf, Store, chain
 from pitstop.kit.counts import counted
 
 MOST_OLDER = 2_000
@@ -59,6 +59,7 @@ class StateReader:
         self._find_partitions(operator, names, stores, partitions)
         missing: dict[str, list[str]] = defaultdict(list)
         flaws: dict[str, Flaw] = {}
+        replaced: dict[str, Flaw] = {}
         bases: list[int] = []
         for store in stores:
             identifier = self._logs.id_of(operator, store.partition, names.index(store.name))
@@ -67,11 +68,24 @@ class StateReader:
             facts.replayed = max(facts.replayed, len(parts.changes))
             if parts.missing:
                 missing[store.folder] = [store.path(name) for name in parts.missing]
-            flaws |= self._flaws(store, parts, facts)
+            flaws_here = self._flaws(store, parts, facts)
+            if flaws_here and self._can_do_without(store, parts, identifier, flaws_here):
+                replaced |= flaws_here
+            else:
+                flaws |= flaws_here
         facts.snapshot_version = min(bases, default=0) or None
         self._find_missing(operator, version, missing)
         self._find_flaws(operator, version, flaws)
+        self._find_replaced(operator, replaced)
         return facts
+
+    def _can_do_without(self, store: Store, parts: Chain, identifier: IdOf, flaws: dict[str, Flaw]) -> bool:
+        """Return True if only the snapshot has flaws, and older files hold all of it."""
+        if parts.base is None or any(store.path(name) in flaws for name in parts.changes):
+            return False
+        older = chain(store, parts.version, identifier, parts.base_version)
+        # Without changes every version is a snapshot of its own.
+        return bool(older.changes) and not older.missing and not self._flaws(store, older, StateFacts())
 
     def read_older(self) -> None:
         """Find flaws of files of state that a restart does not read."""
@@ -82,6 +96,7 @@ class StateReader:
         if inspector.most_bytes is not None:
             rest = rest[:MOST_OLDER]
         flaws |= {name: flaw for name in rest if (flaw := inspector.state_flaw(name))}
+        flaws |= dict(note for name in rest if (note := inspector.note_flaw(name)))
         if flaws:
             self._examination.find(
                 Code.OLD_DAMAGE,
@@ -111,6 +126,8 @@ class StateReader:
             self._read.add(name)
             if flaw := inspector.state_flaw(name):
                 flaws[name] = flaw
+            if note := inspector.note_flaw(name):
+                flaws[note[0]] = note[1]
         if parts.base is not None and parts.base.endswith(".zip") and store.path(parts.base) not in flaws:
             name = store.path(parts.base)
             try:
@@ -172,6 +189,18 @@ class StateReader:
                 names,
                 operator=operator,
                 advice=_ADVICE,
+            )
+
+    def _find_replaced(self, operator: int, flaws: dict[str, Flaw]) -> None:
+        if flaws:
+            self._examination.find(
+                Code.SNAPSHOT_UNREADABLE,
+                Severity.DAMAGE,
+                f"The newest snapshot of operator {operator} cannot be read: {_listed(flaws)}. The changes before it are whole: "
+                "Spark 4.3 builds the state from them, earlier releases may fail.",
+                list(flaws),
+                operator=operator,
+                advice="Put the file back from a copy, or start the query with Spark 4.3: its next snapshot is whole.",
             )
 
     def _find_flaws(self, operator: int, version: int, flaws: dict[str, Flaw]) -> None:

@@ -112,9 +112,10 @@ def is_temporary(name: str) -> bool:
     return name.endswith((".tmp", ".tmp.crc")) or name.startswith("temp-")
 
 
-def chain(store: Store, version: int, id_of: IdOf) -> Chain:
-    """Return the files from which Spark builds the state of ``version``."""
-    bases = {number: file for number in store.bases if number <= version and (file := _file(store.bases, number, id_of))}
+def chain(store: Store, version: int, id_of: IdOf, below: int | None = None) -> Chain:
+    """Return the files from which Spark builds the state of ``version``, on a snapshot older than ``below``, if given."""
+    highest = version if below is None else below - 1
+    bases = {number: file for number in store.bases if number <= highest and (file := _file(store.bases, number, id_of))}
     base = max(bases, default=0)
     changes, missing = [], []
     for number in range(base + 1, version + 1):
