@@ -207,7 +207,7 @@ def _pinned(checkpoint: Checkpoint) -> Iterator[ChangeAnswer]:
 def _ends(checkpoint: Checkpoint) -> Iterator[ChangeAnswer]:
     number = len(checkpoint.sources)
     if checkpoint.logs.offset_format == 2:
-        spark = "Sources have names, so one may be added or removed."
+        spark = "Sources have names in the offset log, so one may be added or removed."
     else:
         spark = (
             f"The offset log has {number} sources without names: another number ends with 'There are [{number}] sources "

@@ -198,17 +198,17 @@ def _fit(examination: Examination, logs: EpochLogs) -> None:
             [name],
             advice=_COPY_ADVICE,
         )
-    done = -1 if committed is None else committed
-    if done > planned:
+    last = -1 if committed is None else committed
+    if last > planned:
         examination.find(
             Code.COMMITS_AHEAD,
             Severity.DAMAGE,
-            f"Epoch {done} is committed, and the last planned one is {planned}: files of {OFFSETS} are missing, and a restart "
+            f"Epoch {last} is committed, and the last planned one is {planned}: files of {OFFSETS} are missing, and a restart "
             f"runs epoch {planned} again.",
-            [f"{OFFSETS}/{number}" for number in range(planned + 1, done + 1)],
+            [f"{OFFSETS}/{number}" for number in range(planned + 1, last + 1)],
             advice=_COPY_ADVICE,
         )
-    elif done == planned - 1:
+    elif last == planned - 1:
         examination.find(
             Code.EPOCH_UNFINISHED,
             Severity.WARNING,
@@ -216,14 +216,14 @@ def _fit(examination: Examination, logs: EpochLogs) -> None:
             "does not know epochs, such as Kafka or foreachBatch without a check of its number, may get its rows twice.",
             [f"{OFFSETS}/{planned}"],
         )
-    elif done < planned - 1:
-        since = f"the last commit is of epoch {done}" if committed is not None else "none is committed"
+    elif last < planned - 1:
+        since = f"the last commit is of epoch {last}" if committed is not None else "none is committed"
         examination.find(
             Code.OFFSETS_AHEAD,
             Severity.DAMAGE,
-            f"Epoch {planned} is the last planned one, and {since}: a restart takes epochs {done + 1} to {planned - 1} for done, "
+            f"Epoch {planned} is the last planned one, and {since}: a restart takes epochs {last + 1} to {planned - 1} for done, "
             f"and runs epoch {planned} alone.",
-            [f"{COMMITS}/{number}" for number in range(done + 1, planned)],
+            [f"{COMMITS}/{number}" for number in range(last + 1, planned)],
             advice=_COPY_ADVICE,
         )
 

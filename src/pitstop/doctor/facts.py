@@ -100,7 +100,7 @@ class Operator:
 
     @property
     def skew(self) -> float | None:
-        """How many times the mean the largest partition is; None without state."""
+        """The size of the largest partition in means; None without state."""
         sizes = [partition.restart_bytes for partition in self.partitions]
         return max(sizes) * len(sizes) / sum(sizes) if sizes and sum(sizes) else None
 
@@ -117,7 +117,7 @@ class Logs:
     """The clock of the last planned epoch, in ms since the Unix epoch."""
     first_planned_ms: int | None
     committed_at: float | None
-    """When the last commit was written, in seconds, as the file system tells."""
+    """The time of the last commit, in seconds since the Unix epoch, as the file system tells it."""
     watermark_ms: int | None
     """The watermark with which the next epoch runs; 0: none."""
     offset_format: int | None

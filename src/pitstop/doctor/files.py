@@ -52,8 +52,9 @@ class LocalFolder:
                         yield folder, entry.name, FileFacts(status.st_size, status.st_mtime)
 
     def read(self, name: str, start: int = 0, end: int | None = None) -> bytes:
-        with open(self._path / name, "rb") as file:
-            file.seek(start)
+        with open(f"{self.address}/{name}", "rb") as file:
+            if start:
+                file.seek(start)
             return file.read() if end is None else file.read(end - start)
 
 

@@ -1,4 +1,4 @@
-"""What Pitstop noted beside a checkpoint of one of its own jobs, in ``pitstop.json``."""
+"""Notes that Pitstop made beside a checkpoint of one of its own jobs, in ``pitstop.json``."""
 
 from __future__ import annotations
 

@@ -21,15 +21,33 @@ def read_sources(examination: Examination, logs: EpochLogs, job: JobFacts) -> tu
     sources = []
     slots = logs.last.offsets if logs.last is not None else ()
     for number, (name, offset) in enumerate(slots):
-        folder = f"sources/{number if name is None else name}"
+        folder = _folder(examination, number, name, len(slots))
+        base = folder.rpartition("/")[2] if folder is not None else ""
+        label = base if base and not base.isdecimal() else None
         stage = job.sources[number] if number < len(job.sources) and len(job.sources) == len(slots) else None
         is_number = offset is not None and offset.lstrip("-").isdecimal()
-        source = described(number, name or stage, offset, is_number and _has_start_time(examination, folder))
-        if source.kind is SourceKind.FILES:
+        source = described(
+            number, name or label or stage, offset, is_number and folder is not None and _has_start_time(examination, folder)
+        )
+        if source.kind is SourceKind.FILES and folder is not None:
             source = _with_log(examination, source, folder)
         sources.append(source)
     _fit(examination, logs)
     return tuple(sources)
+
+
+def _folder(examination: Examination, number: int, name: str | None, sources: int) -> str | None:
+    """Return the folder of a source; None if it is one of several whose folders bear names that the offset log does not have.
+
+    Spark 4.2 names the folders of named sources, and not their lines in the offset log.
+    """
+    folders = examination.tree.children.get("sources", set())
+    if name is not None or str(number) in folders:
+        return f"sources/{number if name is None else name}"
+    names = sorted(folder for folder in folders if not folder.isdecimal())
+    if not names:
+        return f"sources/{number}"
+    return f"sources/{names[0]}" if len(names) == sources == 1 else None
 
 
 def _has_start_time(examination: Examination, folder: str) -> bool:

@@ -6,6 +6,7 @@ RELEASES = ("3.5", "4.0", "4.1", "4.2", "4.3")
 _SINCE = {
     "spark.sql.streaming.stateStore.encodingFormat": "4.0",
     "spark.sql.streaming.stateStore.rowChecksum.enabled": "4.2",
+    "spark.sql.streaming.statefulOperator.alwaysNullableOutput.enabled": "4.3",
 }
 """Setting -> the first release that notes it in its offset log."""
 

@@ -1,6 +1,6 @@
 """The doctor says of a recorded checkpoint what the script that recorded it knows."""
 
-import json
+import ast
 from datetime import datetime
 
 import pytest
@@ -39,7 +39,7 @@ def was_stopped_anywhere(facts):
 
 
 def test_query_epochs_and_formats(recorded):
-    _, facts, report = recorded
+    release, facts, report = recorded
     assert report.query_id == facts["query_id"]
     if was_stopped_anywhere(facts):
         assert report.logs.committed >= facts["committed"]
@@ -47,7 +47,7 @@ def test_query_epochs_and_formats(recorded):
         assert (report.logs.planned, report.logs.committed) == (facts["planned"], facts["committed"])
     assert (report.logs.oldest_planned, report.logs.oldest_committed) == (0, 0)
     assert report.checkpoint_format == facts["checkpoint_format"]
-    assert report.logs.offset_format == (2 if "named_sources" in facts else 1)
+    assert report.logs.offset_format == (2 if "named_sources" in facts and release != "4.2" else 1)
     assert report.settings["spark.sql.shuffle.partitions"] == str(facts["partitions"])
 
 
@@ -73,7 +73,8 @@ def test_sources_in_their_own_terms(recorded):
     assert [source.kind for source in report.sources] == facts["sources"]
     assert [source.name for source in report.sources] == facts.get("named_sources", [None] * len(report.sources))
     if facts["planned"] == facts["committed"] and not was_stopped_anywhere(facts):
-        offsets = [json.loads(text) if isinstance(text, str) else text for text in facts["end_offsets"]]
+        # Spark 4.0 reports offsets as Python writes them.
+        offsets = [ast.literal_eval(text) if isinstance(text, str) else text for text in facts["end_offsets"]]
         assert [source.offset for source in report.sources] == offsets
     for source in report.sources:
         if source.kind == "files":
