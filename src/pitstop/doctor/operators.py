@@ -101,7 +101,7 @@ def _metadata(examination: Examination, logs: EpochLogs, number: int) -> _Metada
             Severity.DAMAGE if versions else Severity.WARNING,
             f"File {name} {error}. It says what operator {number} is. "
             + (
-                "Spark does not start without it."
+                "It names the schema of its state, too, which Spark needs."
                 if versions
                 else "Spark goes on without it, and no longer notices an operator that was added or removed."
             ),

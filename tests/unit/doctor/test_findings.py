@@ -276,3 +276,48 @@ def test_large_files_are_read_by_their_ends(checkpoint, monkeypatch):
     path.write_bytes(path.read_bytes()[:-5])
     assert checkpoint.codes(Severity.DAMAGE) == {Code.STATE_UNREADABLE}
     assert Code.CHECKED_IN_PART not in {finding.code for finding in report_of(checkpoint.folder, whole=True).findings}
+
+
+def test_folders_of_named_sources_without_names_in_the_offset_log(checkpoint):
+    """Spark 4.2 names folders alone: nobody knows which of several sources a folder belongs to."""
+    checkpoint.plan(0, '{"logOffset":0}', '{"logOffset":0}')
+    checkpoint.commit(0)
+    for name in ("orders", "returns"):
+        checkpoint.write(f"sources/{name}/0", 'v1\n{"path":"file:///in/0","timestamp":0,"batchId":0}')
+    report = checkpoint.report()
+    assert [(source.name, source.summary) for source in report.sources] == [(None, "part 0 of its log")] * 2
+    assert not report.is_damaged
+
+
+def test_stages_of_a_job_of_pitstop(checkpoint):
+    checkpoint.run(1)
+    checkpoint.state([1])
+    facts = {"job_name": "fleet", "sources": [["pings", ""]], "plan": {"operators": [["speed", "frames", 0]]}}
+    checkpoint.write("pitstop.json", json.dumps(facts))
+    report = checkpoint.report()
+    assert (report.job, report.sources[0].name, report.operators[0].stage) == ("fleet", "pings", "speed")
+    checkpoint.write("pitstop.json", "{")
+    assert checkpoint.report().job is None
+
+
+def test_operator_metadata_that_are_gone(checkpoint):
+    encoding = {"spark.sql.streaming.stateStore.encodingFormat": "unsaferow"}
+    checkpoint.run(1, conf=CONF | encoding)
+    checkpoint.state([1])
+    assert Code.OPERATOR_MISSING in checkpoint.codes(Severity.WARNING)
+
+
+def test_epochs_that_were_written_twice(checkpoint):
+    checkpoint.run(2)
+    ids = json.dumps({"nextBatchWatermarkMs": 0, "stateUniqueIds": {"0": [["b"], ["d"]]}})
+    checkpoint.write("commits/1", f"v2\n{ids}")
+    for name in ("0/1_a", "0/2_b", "0/2_x", "1/1_c", "1/2_d"):
+        checkpoint.write(f"state/0/{name}.changelog", END)
+    report = checkpoint.report()
+    assert (report.checkpoint_format, report.is_damaged) == (2, False)
+    assert [finding.files for finding in report.findings if finding.code is Code.STATE_WRITTEN_TWICE] == [
+        ("state/0/0/2_x.changelog",)
+    ]
+    (checkpoint.folder / "state/0/0/2_b.changelog").unlink()
+    damage = [finding for finding in checkpoint.report().findings if finding.severity is Severity.DAMAGE]
+    assert [finding.files for finding in damage] == [("state/0/0/2_b.changelog",)]

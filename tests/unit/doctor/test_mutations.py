@@ -21,8 +21,10 @@ def is_needed(name, folder, version, kind):
         return True
     if top in ("offsets", "commits"):
         newest = max(int(path.name) for path in (folder / top).iterdir() if path.name.isdigit())
-        # A commit that is missing is an epoch that was not committed.
-        return int(rest) >= newest - 1 if top == "offsets" else int(rest) == newest and kind != "missing"
+        # A commit that is missing is an epoch that was not committed, and a plan without one is made anew.
+        if kind == "missing" and not (top == "offsets" and (folder / "commits" / rest).exists()):
+            return top == "offsets" and int(rest) == newest - 1
+        return int(rest) >= newest - 1 if top == "offsets" else int(rest) == newest
     if top == "sources":
         return "rate" not in str(folder)
     if (match := STATE.fullmatch(name)) is not None:
