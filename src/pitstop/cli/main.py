@@ -12,7 +12,22 @@ from typing import Annotated
 
 import typer
 
-from pitstop.cli import artifacts, backups, cluster, connectors, jobs, maps, operating, page, pgwire, show, snapshots, sql, states
+from pitstop.cli import (
+    artifacts,
+    backups,
+    cluster,
+    connectors,
+    doctor,
+    jobs,
+    maps,
+    operating,
+    page,
+    pgwire,
+    show,
+    snapshots,
+    sql,
+    states,
+)
 from pitstop.cli.context import EXIT_INTERRUPTED, Call, fail, given_token
 from pitstop.cli.register import Group, OutputFormat, TokenFile, Url, Verbosity, register, silence
 from pitstop.cli.terminal import plain_output
@@ -286,6 +301,7 @@ sql.add_to(app)
 pgwire.add_to(app)
 artifacts.add_to(app)
 connectors.add_to(app)
+doctor.add_to(app)
 app.add_typer(maps.app, name="map")
 app.add_typer(states.app, name="snapshot")
 app.add_typer(cluster.app, name="cluster")

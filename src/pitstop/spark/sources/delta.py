@@ -31,7 +31,7 @@ from pitstop.spark.sources import SourceKind
 from pitstop.spark.sources.delta_log import DataFile, DeltaLog, UnreadableTableError
 from pitstop.spark.sources.delta_plan import UNDECIDED, Place, TablePlan, Wishes, balanced
 from pitstop.spark.sources.delta_rows import FEED_FIELDS, rows_of
-from pitstop.spark.sources.shared import SMALL_BYTES, Offset, SourceOptions
+from pitstop.spark.sources.shared import SMALL_BYTES, Behind, Offset, SourceOptions
 
 _PART_BYTES, _PART_FILES = 32 << 20, 100
 """The files that one task reads, unless one alone is larger."""
@@ -84,7 +84,7 @@ class DeltaReader(DataSourceStreamReader):
             raise self._error(error) from error
         except OSError as error:
             raise self._away(error) from error
-        self._options.behind = self._table.behind, "bytes"
+        self._options.behind = Behind(self._table.behind, "bytes")
         return start if end == start else end
 
     @property

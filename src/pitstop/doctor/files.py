@@ -1,0 +1,150 @@
+"""The files of a checkpoint: listed once, read by name, never written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from pitstop.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class FileFacts:
+    """The size of a file, and when it was written, in seconds since the Unix epoch."""
+
+    size: int
+    modified: float
+
+
+class Folder(Protocol):
+    """A folder, on a disk or in an object store."""
+
+    address: str
+
+    def listing(self) -> Iterator[tuple[str, str, FileFacts]]:
+        """Yield the folder (empty for the top), name and facts of each file."""
+        ...
+
+    def read(self, name: str, start: int = 0, end: int | None = None) -> bytes:
+        """Return the bytes of a file. OSError if it cannot be read."""
+        ...
+
+
+class LocalFolder:
+    """A folder of this machine."""
+
+    def __init__(self, path: Path) -> None:
+        self.address, self._path = str(path), path
+
+    def listing(self) -> Iterator[tuple[str, str, FileFacts]]:
+        folders = [("", str(self._path))]
+        while folders:
+            folder, path = folders.pop()
+            with os.scandir(path) as entries:
+                for entry in entries:
+                    if entry.is_dir():
+                        folders.append((f"{folder}/{entry.name}" if folder else entry.name, entry.path))
+                    else:
+                        status = entry.stat()
+                        yield folder, entry.name, FileFacts(status.st_size, status.st_mtime)
+
+    def read(self, name: str, start: int = 0, end: int | None = None) -> bytes:
+        with open(f"{self.address}/{name}", "rb") as file:
+            if start:
+                file.seek(start)
+            return file.read() if end is None else file.read(end - start)
+
+
+class RemoteFolder:
+    """A folder of any file system that fsspec knows."""
+
+    def __init__(self, address: str) -> None:
+        import fsspec
+
+        self.address = address
+        self._system, self._path = fsspec.core.url_to_fs(address)
+
+    def listing(self) -> Iterator[tuple[str, str, FileFacts]]:
+        prefix = self._path.rstrip("/") + "/"
+        for path, facts in self._system.find(self._path, detail=True).items():
+            folder, _, name = path.removeprefix(prefix).rpartition("/")
+            yield folder, name, FileFacts(int(facts.get("size") or 0), _seconds(facts))
+
+    def read(self, name: str, start: int = 0, end: int | None = None) -> bytes:
+        return bytes(self._system.cat_file(f"{self._path.rstrip('/')}/{name}", start=start or None, end=end))
+
+
+def _seconds(facts: dict[str, Any]) -> float:
+    """Return when an object was written; each store has its own name and type for it."""
+    moments = (facts.get(key) for key in ("mtime", "LastModified", "last_modified", "updated", "created"))
+    moment = next((moment for moment in moments if moment is not None), 0.0)
+    return float(moment.timestamp() if hasattr(moment, "timestamp") else moment) if not isinstance(moment, str) else 0.0
+
+
+class Tree:
+    """The files of a folder as they were when the tree was made."""
+
+    def __init__(self, folder: Folder) -> None:
+        self.address, self._folder = folder.address, folder
+        self.folders: dict[str, dict[str, FileFacts]] = {}
+        """Folder -> name -> facts; a folder that has only folders is not in it."""
+        self.children: dict[str, set[str]] = {}
+        """Folder -> names of the folders in it."""
+        for path, name, facts in folder.listing():
+            self.folders.setdefault(path, {})[name] = facts
+        for path in self.folders:
+            while path:
+                parent, _, name = path.rpartition("/")
+                names = self.children.setdefault(parent, set())
+                if name in names:
+                    break
+                names.add(name)
+                path = parent
+
+    def names(self, folder: str) -> dict[str, FileFacts]:
+        """Return the files right in a folder."""
+        return self.folders.get(folder, {})
+
+    def numbers(self, folder: str) -> list[int]:
+        """Return the numbers that are names of files in a folder, in order."""
+        return sorted(int(name) for name in self.names(folder) if name.isdecimal() and name.isascii())
+
+    def numbered_folders(self, folder: str) -> list[int]:
+        """Return the numbers that are names of folders in a folder, in order."""
+        return sorted(int(name) for name in self.children.get(folder, ()) if name.isdecimal() and name.isascii())
+
+    def facts(self, name: str) -> FileFacts | None:
+        """Return the facts of a file; None if it is not there."""
+        folder, _, base = name.rpartition("/")
+        return self.names(folder).get(base)
+
+    def read(self, name: str, start: int = 0, end: int | None = None) -> bytes:
+        """Return the bytes of a file. OSError if it cannot be read."""
+        return self._folder.read(name, start, end)
+
+
+def opened(address: str) -> Tree:
+    """Return the files of the folder at a path or an address such as ``s3://bucket/folder``. UsageError if there is none."""
+    try:
+        tree = Tree(_folder(address))
+    except ImportError as error:
+        scheme = address.partition("://")[0]
+        raise UsageError(
+            f"{address} cannot be read, for addresses of {scheme} need a library that is not here: {error}."
+        ) from None
+    except ValueError as error:
+        raise UsageError(f"{address} cannot be read: {error}.") from None
+    except OSError as error:
+        raise UsageError(f"Folder {address} cannot be read: {error.strerror or error}.") from None
+    if not tree.folders:
+        raise UsageError(f"Folder {address} has no files: give the checkpointLocation of a streaming query.")
+    return tree
+
+
+def _folder(address: str) -> Folder:
+    if "://" in address and not address.startswith("file://"):
+        return RemoteFolder(address)
+    return LocalFolder(Path(address.removeprefix("file://")))
