@@ -1556,6 +1556,8 @@ export interface components {
                 requirements?: unknown;
                 /** @description How a job is tried again after an error that may pass (docs/restarting.md). Other errors end it at once. exponential-delay (initial-backoff=1s max-backoff=1min backoff-multiplier=1.5 jitter-factor=0.1 reset-backoff-threshold=0s attempts-before-reset-backoff=infinite), fixed-delay (attempts=1 delay=1s), failure-rate (max-failures-per-interval=1 failure-rate-interval=1min delay=1s). The values in brackets are the defaults. none: no run that ends by itself is started again. Write none, fixed-delay, exponential-delay or failure-rate, with parameters as in 'fixed-delay attempts=10 delay=5s', or a JSON object with a type. Default: exponential-delay. */
                 restart?: unknown;
+                /** @description Places from which sources go on instead of their saved ones, in this one start from a snapshot, or update (docs/kafka.md). The saved place is dropped, which allow_drop must allow. Write source=place, such as orders=2026-11-01T00:00, or a JSON object of source to place. */
+                seek?: unknown;
                 /** @description The longest time between two recovery points (epochs). Sources limit their input for it, but at least four fifths of an epoch's time go to rows. 0: no limit. Write a duration, such as 10 seconds or 250 ms; a number is in seconds. Default: 10 seconds. */
                 snapshot_interval?: unknown;
                 /** @description Further Spark SQL settings of this job's session, for experts. Settings that saved state depends on are refused. Write a JSON object; on the command line also spark.some.setting=value. */
@@ -1794,6 +1796,13 @@ export interface components {
              * @default exponential-delay
              */
             restart: string;
+            /**
+             * Seek
+             * @description Places from which sources go on instead of their saved ones, in this one start from a snapshot, or update (docs/kafka.md). The saved place is dropped, which allow_drop must allow.
+             */
+            seek: {
+                [key: string]: string;
+            };
             /**
              * Snapshot Interval Ms
              * @description The longest time between two recovery points (epochs). Sources limit their input for it, but at least four fifths of an epoch's time go to rows. 0: no limit.
@@ -2674,7 +2683,8 @@ export interface components {
              * @description Per stage: rows in and out since the job was submitted, state rows and bytes, ``state_ms`` (how long its tasks were at its
              *     state in the last epoch with data), rows that go no further, a figure for each reason (model.left_out), source offsets, and
              *     of a source ``behind`` (how much was there to read when its last epoch was planned, and is not in that) with
-             *     ``behind_in``, the unit: bytes, events or rows.
+             *     ``behind_in``, the unit: bytes, events, messages or rows; of a source of ``parts``, such as partitions of topics, also
+             *     ``behind_by_part``, of a hundred parts at most: those that are furthest behind.
              */
             stages: {
                 [key: string]: {
@@ -3987,6 +3997,8 @@ export interface operations {
                         requirements?: unknown;
                         /** @description How a job is tried again after an error that may pass (docs/restarting.md). Other errors end it at once. exponential-delay (initial-backoff=1s max-backoff=1min backoff-multiplier=1.5 jitter-factor=0.1 reset-backoff-threshold=0s attempts-before-reset-backoff=infinite), fixed-delay (attempts=1 delay=1s), failure-rate (max-failures-per-interval=1 failure-rate-interval=1min delay=1s). The values in brackets are the defaults. none: no run that ends by itself is started again. Write none, fixed-delay, exponential-delay or failure-rate, with parameters as in 'fixed-delay attempts=10 delay=5s', or a JSON object with a type. Default: exponential-delay. */
                         restart?: unknown;
+                        /** @description Places from which sources go on instead of their saved ones, in this one start from a snapshot, or update (docs/kafka.md). The saved place is dropped, which allow_drop must allow. Write source=place, such as orders=2026-11-01T00:00, or a JSON object of source to place. */
+                        seek?: unknown;
                         /** @description The longest time between two recovery points (epochs). Sources limit their input for it, but at least four fifths of an epoch's time go to rows. 0: no limit. Write a duration, such as 10 seconds or 250 ms; a number is in seconds. Default: 10 seconds. */
                         snapshot_interval?: unknown;
                         /** @description Further Spark SQL settings of this job's session, for experts. Settings that saved state depends on are refused. Write a JSON object; on the command line also spark.some.setting=value. */
@@ -4116,6 +4128,8 @@ export interface operations {
                             requirements?: unknown;
                             /** @description How a job is tried again after an error that may pass (docs/restarting.md). Other errors end it at once. exponential-delay (initial-backoff=1s max-backoff=1min backoff-multiplier=1.5 jitter-factor=0.1 reset-backoff-threshold=0s attempts-before-reset-backoff=infinite), fixed-delay (attempts=1 delay=1s), failure-rate (max-failures-per-interval=1 failure-rate-interval=1min delay=1s). The values in brackets are the defaults. none: no run that ends by itself is started again. Write none, fixed-delay, exponential-delay or failure-rate, with parameters as in 'fixed-delay attempts=10 delay=5s', or a JSON object with a type. Default: exponential-delay. */
                             restart?: unknown;
+                            /** @description Places from which sources go on instead of their saved ones, in this one start from a snapshot, or update (docs/kafka.md). The saved place is dropped, which allow_drop must allow. Write source=place, such as orders=2026-11-01T00:00, or a JSON object of source to place. */
+                            seek?: unknown;
                             /** @description The longest time between two recovery points (epochs). Sources limit their input for it, but at least four fifths of an epoch's time go to rows. 0: no limit. Write a duration, such as 10 seconds or 250 ms; a number is in seconds. Default: 10 seconds. */
                             snapshot_interval?: unknown;
                             /** @description Further Spark SQL settings of this job's session, for experts. Settings that saved state depends on are refused. Write a JSON object; on the command line also spark.some.setting=value. */
@@ -4917,6 +4931,8 @@ export interface operations {
                         requirements?: unknown;
                         /** @description How a job is tried again after an error that may pass (docs/restarting.md). Other errors end it at once. exponential-delay (initial-backoff=1s max-backoff=1min backoff-multiplier=1.5 jitter-factor=0.1 reset-backoff-threshold=0s attempts-before-reset-backoff=infinite), fixed-delay (attempts=1 delay=1s), failure-rate (max-failures-per-interval=1 failure-rate-interval=1min delay=1s). The values in brackets are the defaults. none: no run that ends by itself is started again. Write none, fixed-delay, exponential-delay or failure-rate, with parameters as in 'fixed-delay attempts=10 delay=5s', or a JSON object with a type. Default: exponential-delay. */
                         restart?: unknown;
+                        /** @description Places from which sources go on instead of their saved ones, in this one start from a snapshot, or update (docs/kafka.md). The saved place is dropped, which allow_drop must allow. Write source=place, such as orders=2026-11-01T00:00, or a JSON object of source to place. */
+                        seek?: unknown;
                         /** @description The longest time between two recovery points (epochs). Sources limit their input for it, but at least four fifths of an epoch's time go to rows. 0: no limit. Write a duration, such as 10 seconds or 250 ms; a number is in seconds. Default: 10 seconds. */
                         snapshot_interval?: unknown;
                         /** @description Further Spark SQL settings of this job's session, for experts. Settings that saved state depends on are refused. Write a JSON object; on the command line also spark.some.setting=value. */
@@ -5040,6 +5056,8 @@ export interface operations {
                             requirements?: unknown;
                             /** @description How a job is tried again after an error that may pass (docs/restarting.md). Other errors end it at once. exponential-delay (initial-backoff=1s max-backoff=1min backoff-multiplier=1.5 jitter-factor=0.1 reset-backoff-threshold=0s attempts-before-reset-backoff=infinite), fixed-delay (attempts=1 delay=1s), failure-rate (max-failures-per-interval=1 failure-rate-interval=1min delay=1s). The values in brackets are the defaults. none: no run that ends by itself is started again. Write none, fixed-delay, exponential-delay or failure-rate, with parameters as in 'fixed-delay attempts=10 delay=5s', or a JSON object with a type. Default: exponential-delay. */
                             restart?: unknown;
+                            /** @description Places from which sources go on instead of their saved ones, in this one start from a snapshot, or update (docs/kafka.md). The saved place is dropped, which allow_drop must allow. Write source=place, such as orders=2026-11-01T00:00, or a JSON object of source to place. */
+                            seek?: unknown;
                             /** @description The longest time between two recovery points (epochs). Sources limit their input for it, but at least four fifths of an epoch's time go to rows. 0: no limit. Write a duration, such as 10 seconds or 250 ms; a number is in seconds. Default: 10 seconds. */
                             snapshot_interval?: unknown;
                             /** @description Further Spark SQL settings of this job's session, for experts. Settings that saved state depends on are refused. Write a JSON object; on the command line also spark.some.setting=value. */
