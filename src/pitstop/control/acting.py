@@ -1,4 +1,4 @@
-"""What each action does to the world: runs, checkpoints, snapshots, preparations. Runs in lanes, never on the loop's thread."""
+"""The effect of each action on the world: runs, checkpoints, snapshots. Runs in lanes, never on the thread of the loop."""
 
 from __future__ import annotations
 

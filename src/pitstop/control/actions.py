@@ -17,7 +17,7 @@ class StoreAction:
 
 
 class Retry(Enum):
-    """When an action that has failed is tried again."""
+    """Rules for trying a failed action again."""
 
     WHILE_ASKED = auto()
     """As long as the job is in the state, and has the token, for which the action was decided."""
