@@ -393,7 +393,7 @@ def test_a_batch_whose_table_cannot_be_read_says_so_in_a_sentence_with_stage_and
     assert "Java" not in message
     assert re.search(r"[Ss]tage 'side' \(test_tables.py:\d+\)", message)
     assert str(folder) in message
-    assert "put it back" in message
+    assert ("restore the complete table" if how == "is away" else "put it back") in message
     assert raised.value.details["passing"] is True
 
 

@@ -268,6 +268,7 @@ def test_every_command_is_in_the_help_and_has_its_own(bare):
         "completion",
         "connectors",
         "fetch-jars",
+        "doctor",
     ]
     out = bare("--help")[1]
     listed = [line.split()[0] for line in out.partition("Commands:\n")[2].splitlines()]

@@ -17,7 +17,7 @@ from pitstop.errors import UsageError
 from pitstop.spark.base.away import SourceAwayError
 from pitstop.spark.sources.delta import DeltaReader
 from pitstop.spark.sources.delta_rows import FEED_FIELDS
-from pitstop.spark.sources.shared import SourceOptions
+from pitstop.spark.sources.shared import Behind, SourceOptions
 
 NUMBERS = StructType([StructField("n", LongType()), StructField("part", StringType())])
 FEED = {"delta.enableChangeDataFeed": "true"}
@@ -106,11 +106,11 @@ def test_max_bytes_bounds_an_epoch_and_what_is_left_is_told(folder):
     decided = source.latestOffset(source.initialOffset(), None)
     end = source.latestOffset(decided, None)
     assert end["file"] == 2
-    assert source._options.behind == (sum(sizes[2:]), "bytes")
+    assert source._options.behind == Behind(sum(sizes[2:]), "bytes")
     append(folder, [1, 2, 3])
     more = (folder / json.loads((folder / "_delta_log" / f"{1:020}.json").read_text().splitlines()[-1])["add"]["path"]).stat()
     source.latestOffset(decided, None)
-    assert source._options.behind == (sum(sizes[2:]) + more.st_size, "bytes")
+    assert source._options.behind == Behind(sum(sizes[2:]) + more.st_size, "bytes")
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,9 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from pitstop.errors import EngineError, UsageError
 from pitstop.kit.canonical import dumps, fingerprint
@@ -36,13 +36,14 @@ _STEP = 0.01
 _WAITS = ".waits"
 
 
-class Behind(NamedTuple):
+@dataclass(frozen=True)
+class Behind:
     """The lag of a source: the amount that is there and not in the epoch that has just been decided. Any kind may tell it."""
 
     amount: int
     unit: str
     """``bytes``, ``events``, ``messages`` or ``rows``."""
-    parts: Mapping[str, int] = MappingProxyType({})
+    parts: Mapping[str, int] = field(default_factory=dict)
     """Part of the source, such as ``orders:0`` for a partition of a topic -> its share of the amount."""
     parts_in_all: int = 0
     """The number of parts, of which ``parts`` may name only those that are furthest behind; 0: as many as it names."""

@@ -177,7 +177,12 @@ def test_each_option_that_only_an_update_may_change_is_refused_for_a_suspended_j
     job = running(state)
     service.suspend(job)
     before = service.job(job).config
-    values = {"requirements": ["six"], "spark": {"spark.sql.ansi.enabled": "false"}, "renamed": {"new": "old"}}
+    values = {
+        "requirements": ["six"],
+        "spark": {"spark.sql.ansi.enabled": "false"},
+        "renamed": {"new": "old"},
+        "seek": {"orders": "latest"},
+    }
     for option in OPTIONS:
         value = values.get(option.name, option.default if option.default is not None else "7")
         if option.fixed is None:

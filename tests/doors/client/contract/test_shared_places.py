@@ -91,7 +91,7 @@ def test_rows_that_come_twice_into_one_place_under_another_name_of_the_sink_are_
     service, state = pair
     job = running(state, text=f"{ROWS}# sink: out\n# into: the folder /rows")
     service.update(job, request(text=f"{ROWS}# sink: rows\n# into: the folder /rows"))
-    with pytest.raises(IncompatibleError, match=r"and write its rows into 'out' once more: say --write-again"):
+    with pytest.raises(IncompatibleError, match=r"and write its rows into 'out' once more: give --write-again"):
         service.go_back(job, 1, start=StateAtStart.SNAPSHOT)
     assert service.go_back(job, 1, start=StateAtStart.SNAPSHOT, write_again=True).version == 3
 
