@@ -75,8 +75,8 @@ class Performer:
     def retry(self) -> None:
         """Do again what has failed and is due, if it is still asked for."""
         for failed in [failed for failed in list(self._failed) if failed.due <= self._means.clock.monotonic()]:
-            self._failed.remove(failed)
             job = self._means.registry.get_job(failed.job.id)
+            self._failed.remove(failed)  # only now: the store may be away
             as_it_was = job is not None and (job.state, job.token) == (failed.job.state, failed.job.token)
             if as_it_was or failed.action.retry is Retry.UNTIL_DONE:
                 self._begin(failed.job, failed.action, failed.times)
@@ -99,7 +99,7 @@ class Performer:
             self._acting.perform(action, job)
         except FencedError as error:
             # If another control plane leads by now, this loop ends and that one makes up for it. If not, it must be done here.
-            log.warning("an action waits until this control plane surely leads", job=job.id, reason=error.message)
+            log.warning("an action was not done: this control plane may not lead", job=job.id, reason=error.message)
             self._do_later(job, action, failures)
         except Exception:
             again = "housekeeping makes up for it" if action.retry is Retry.NEVER else "trying again"

@@ -96,6 +96,11 @@ class JobConfig:
         config = dataclasses.replace(base or cls(), **changes)
         if config.store_metrics_after_completion and not config.metrics_enabled:
             raise UsageError("store_metrics_after_completion needs metrics_enabled: there would be no metrics to store.")
+        if config.seek and config.processing_guarantee is ProcessingGuarantee.NONE:
+            raise UsageError(
+                "The option seek puts sources to another place once, and a job with the guarantee none begins anew each time: "
+                "say in its code where its sources begin."
+            )
         return config
 
     @classmethod

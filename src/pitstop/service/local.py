@@ -218,6 +218,8 @@ class LocalService(Reads, MapVerbs, LogLevels):
         own = own_snapshot(self._registry, job, target) if start is StateAtStart.SNAPSHOT else None
         if start is StateAtStart.SNAPSHOT and own is None:
             raise NotFoundError(f"There is no snapshot of version {version} of job '{job.display_name}' any more.")
+        if own is not None and (options or {}).get("seek"):
+            raise UsageError(f"Version {version} goes on from the places in its snapshot: leave out seek, or --state snapshot.")
         back = GoingBack(target.number, start, write_again)
         return self._ask_update(
             job, request, updates.checked_options(request), watch_seconds, back, own.name if own is not None else None

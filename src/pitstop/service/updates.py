@@ -9,7 +9,7 @@ from typing import Any
 
 from pitstop.control.ports import Registry
 from pitstop.control.trying import an_update, tried
-from pitstop.errors import VersionError
+from pitstop.errors import UsageError, VersionError
 from pitstop.kit.ids import check_name
 from pitstop.model.config import OF_ONE_START, JobConfig, places_to_seek, renamed_stages, stages_to_drop
 from pitstop.model.job import Job, JobSource, JobState, Version
@@ -22,6 +22,13 @@ _NOT_OF_THE_VERSION = ("initial_snapshot", *OF_ONE_START)
 
 def options_after(job: Job, request: SubmitRequest) -> dict[str, Any]:
     """Return the new version's options: the requested ones override those of the job. UsageError if one is wrong."""
+    pending = job.version.options.get("seek") if job.version.lineage is None else None
+    if pending and "seek" not in request.options:
+        places = ", ".join(f"{source}={place}" for source, place in places_to_seek("seek", pending).items())
+        raise UsageError(
+            f"Version {job.version.number} of job '{job.display_name}' has not started yet, and is to begin at {places}: give "
+            "--seek with this update, too, or let the job start first."
+        )
     before = {key: value for key, value in job.version.options.items() if key not in OF_ONE_START}
     return JobConfig.over(before, checked_options(request, before))
 

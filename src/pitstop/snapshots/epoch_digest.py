@@ -83,9 +83,14 @@ def _named_files(checkpoint: Checkpoint, source: int, before: int, last: int) ->
         yield from sorted(_entries(checkpoint.files, log, part))
 
 
+def _lines(text: str) -> list[str]:
+    """Return the lines of a log. Names of files may hold characters that splitlines takes for the end of one."""
+    return text.removesuffix("\n").split("\n")
+
+
 def _entries(files: Files, log: Path, part: int) -> list[str]:
     try:
-        return read_text(files, log / str(part)).splitlines()[1:]
+        return _lines(read_text(files, log / str(part)))[1:]
     except FileNotFoundError:
         # The next file that has several parts in one has this one, too.
         names = (int(name.removesuffix(_COMPACT)) for name in files.names(log) if name.endswith(_COMPACT) and name[0] != ".")
@@ -93,7 +98,7 @@ def _entries(files: Files, log: Path, part: int) -> list[str]:
     if holder is None:
         return []
     entries = []
-    for line in reversed(read_text(files, log / f"{holder}{_COMPACT}").splitlines()[1:]):
+    for line in reversed(_lines(read_text(files, log / f"{holder}{_COMPACT}"))[1:]):
         number = json.loads(line)["batchId"]
         if number == part:
             entries.append(line)

@@ -259,3 +259,8 @@ def test_what_is_given_goes_over_what_was_given_before_under_another_name():
         after = JobConfig.over(before, given)
         assert after == {"partitions": 3, **given}
         assert JobConfig.from_options(after).timeout_ms == 2000
+
+
+def test_a_job_that_keeps_no_places_cannot_be_put_to_another_one():
+    with pytest.raises(UsageError, match="a job with the guarantee none begins anew each time"):
+        JobConfig.from_options({"processing_guarantee": "none", "seek": {"orders": "latest"}})

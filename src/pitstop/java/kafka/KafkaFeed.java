@@ -690,11 +690,15 @@ public final class KafkaFeed implements TableProvider {
                 TopicDescription topic = (TopicDescription) all.next();
                 String id = topic.topicId().toString();
                 Object before = from.ids.get(topic.name());
-                if (before != null && (elsewhere || !before.equals(id))) {
+                // Nothing of another cluster is read before it is said that it may be, and new topics of it are none of the first one's.
+                boolean newElsewhere = before == null && elsewhere && !this.onLoss.equals("continue");
+                if (newElsewhere || before != null && (elsewhere || !before.equals(id))) {
                     String what = elsewhere
                         ? "' is of another cluster (its id was " + from.cluster + " and is " + cluster + "): what was not read of the first one"
                         : "' was deleted and made anew (its id was " + before + " and is " + id + "): what was not read of the old one";
-                    String lost = "topic '" + topic.name() + what + ", after " + positions(from, topic.name()) + ", is gone";
+                    String lost = newElsewhere
+                        ? "topic '" + topic.name() + "' is of cluster " + cluster + ", and what was read is of cluster " + from.cluster
+                        : "topic '" + topic.name() + what + ", after " + positions(from, topic.name()) + ", is gone";
                     if (!this.mayGoOn(lost, "anew " + topic.name())) {
                         remove(latest, topic.name());
                         continue;

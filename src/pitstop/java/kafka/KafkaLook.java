@@ -173,6 +173,7 @@ public final class KafkaLook {
             cause = cause.getCause();
         }
         boolean late = error instanceof TimeoutException || cause instanceof TimeoutException || cause instanceof java.util.concurrent.TimeoutException;
+        answer.put("passing", late || cause instanceof org.apache.kafka.common.errors.RetriableException);
         answer.put("error", late ? "no broker answered in time" : String.valueOf(cause.getMessage()));
     }
 

@@ -24,3 +24,6 @@ class Sought:
     """The change as a clause that goes on ``source, ``: the place, and how much is skipped or read again."""
     again: bool
     """True if rows are read again."""
+    planned: str = ""
+    """The end of the epoch that was cut off, if there is one: sinks that have it do not take it again. Empty: as ``offset``, so
+    that the epoch reads nothing of the source."""

@@ -58,19 +58,19 @@ def take_over_unfinished(
     checkpoint: Checkpoint,
     epoch: int,
     renamed: Mapping[str, str],
-    sought: Mapping[str, str] = NOWHERE,
+    ends: Mapping[str, str] = NOWHERE,
 ) -> None:
     """Plan the epoch within which the saved run ended, behind ``epoch``: as it was, under the name by which sinks know it.
 
-    Sinks do not take again what they have of it. They get the rest as the new version makes it. A source that is ``sought``
-    elsewhere has no part in it: it goes on from there in the epoch that follows.
+    Sinks do not take again what they have of it. They get the rest as the new version makes it. ``ends``: source that was put to
+    another place -> where it ends this epoch instead.
     """
     unfinished = saved.manifest.unfinished
     if unfinished is None:
         checkpoint.begin_with(None)
         return
     last = checkpoint.offsets(epoch)
-    unfinished_offsets = (sought.get(slot.stage) or _offset_of(unfinished["offsets"], slot, renamed) for slot in slots)
+    unfinished_offsets = (ends.get(slot.stage) or _offset_of(unfinished["offsets"], slot, renamed) for slot in slots)
     offsets = tuple(offset or before for offset, before in zip(unfinished_offsets, last.offsets, strict=True))
     runs_with = {name: unfinished["metadata"][name] for name in ("batchWatermarkMs", "batchTimestampMs")}
     checkpoint.write_offsets(epoch + 1, OffsetLog(last.metadata | runs_with, offsets))

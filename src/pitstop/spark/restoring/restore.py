@@ -46,7 +46,7 @@ from pitstop.spark.restoring.offsets import (
 from pitstop.spark.restoring.rebuild import Rebuild, plan_rebuild
 from pitstop.spark.restoring.saved_facts import read_facts
 from pitstop.spark.restoring.saved_snapshot import SavedSnapshot
-from pitstop.spark.restoring.source_places import fate_of, places_sought
+from pitstop.spark.restoring.source_places import fate_of, places_sought, planned_in
 from pitstop.spark.restoring.whole_state import check_whole_state
 
 BUILDING, ROWS, READING = ".building", ".rows", ".reading"
@@ -109,7 +109,7 @@ def restore(
     Raises SnapshotError (missing, damaged) or IncompatibleError (does not fit).
     """
     manifest = manifests.read(snapshot)
-    sought = places_sought(job.spark, job.pipeline, manifest.offsets, job.config)
+    sought = places_sought(job.spark, job.pipeline, manifest.offsets, job.config, planned_in(manifest))
     fates = {name: fate_of(place) for name, place in sought.items()}
     report = judge(manifest, job.plan, job.config.renamed, job.config.allow_drop, fates=fates)
     manifests.verify(snapshot, manifest, job_name)
@@ -137,7 +137,8 @@ def restore(
             pretend_to_have_run(Checkpoint(building), epoch, manifest.watermark_ms or 0)
         places = {name: place.offset for name, place in sought.items()}
         take_over_offsets(saved, job.plan.source_slots, Checkpoint(building), epoch, report.renamed, places)
-        take_over_unfinished(saved, job.plan.source_slots, Checkpoint(building), epoch, report.renamed, places)
+        ends = {name: place.planned or place.offset for name, place in sought.items()}
+        take_over_unfinished(saved, job.plan.source_slots, Checkpoint(building), epoch, report.renamed, ends)
         take_over_file_logs(saved, job.plan, building, report.renamed)
     return report
 

@@ -10,12 +10,14 @@ from pyspark.sql import SparkSession
 from pitstop.errors import EngineError, UsageError
 from pitstop.model.config import JobConfig
 from pitstop.model.report import SourceFate
+from pitstop.model.snapshot import SnapshotManifest
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.specs import SourceSpec
 from pitstop.pipeline.stages import Pipeline
 from pitstop.plan.model import Plan
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
+from pitstop.spark.base.failures import PASSING
 from pitstop.spark.base.seeking import NoSuchPlaceError, Sought
 from pitstop.spark.sources import source_kind
 
@@ -34,8 +36,8 @@ def fates_at(
         if config.seek:
             raise UsageError("The option seek puts sources to another place than the saved one, and nothing is saved here.")
         return {}
-    before, offsets = _saved_at(against)
-    sought = places_sought(spark, pipeline, offsets, config)
+    before, offsets, planned = _saved_at(against)
+    sought = places_sought(spark, pipeline, offsets, config, planned)
     fates = {name: fate_of(place) for name, place in sought.items()}
     for node in _sources_of(pipeline):
         saved, old = _saved(offsets, node, config), before.sources.get(config.renamed.get(node.name, node.name))
@@ -52,8 +54,12 @@ def fate_of(place: Sought) -> SourceFate:
     return SourceFate(place.clause, sought=True, again=place.again)
 
 
-def places_sought(spark: SparkSession, pipeline: Pipeline, offsets: Offsets, config: JobConfig) -> dict[str, Sought]:
+def places_sought(
+    spark: SparkSession, pipeline: Pipeline, offsets: Offsets, config: JobConfig, planned: Offsets
+) -> dict[str, Sought]:
     """Return source -> the place to which the option ``seek`` puts it.
+
+    ``planned``: the ends of the epoch that was cut off, if there is one.
 
     UsageError for one that there is not, or a source that has no saved place or whose kind knows no other places; EngineError if
     its servers are away.
@@ -75,10 +81,10 @@ def places_sought(spark: SparkSession, pipeline: Pipeline, offsets: Offsets, con
                 "leave it out of seek."
             )
         try:
-            places[name] = seek(spark, node.source, text, saved)
+            places[name] = seek(spark, node.source, text, saved, _saved(planned, node, config))
         except NoSuchPlaceError as error:
             sentence = f"Source '{name}' ({node.location}) cannot be put to {text}: {error.clause}."
-            raise (EngineError if error.may_pass else UsageError)(sentence) from error
+            raise (EngineError(sentence, **PASSING) if error.may_pass else UsageError(sentence)) from error
     return places
 
 
@@ -86,13 +92,18 @@ def _sources_of(pipeline: Pipeline) -> list[Node]:
     return [node for node in pipeline.nodes if isinstance(node.spec, SourceSpec)]
 
 
-def _saved_at(against: Path) -> tuple[Plan, Offsets]:
-    """Return the plan and the offsets of a snapshot, or of a checkpoint in use."""
+def planned_in(manifest: SnapshotManifest) -> Offsets:
+    """Return the ends of the epoch within which the run of a snapshot ended; nothing if it ended between two."""
+    return manifest.unfinished["offsets"] if manifest.unfinished is not None else {}
+
+
+def _saved_at(against: Path) -> tuple[Plan, Offsets, Offsets]:
+    """Return the plan, the offsets and the planned ones of a snapshot, or of a checkpoint in use."""
     if (against / manifests.MANIFEST).exists():
         manifest = manifests.read(against)
-        return Plan.from_dict(manifest.plan), manifest.offsets
+        return Plan.from_dict(manifest.plan), manifest.offsets, planned_in(manifest)
     checkpoint = Checkpoint(against)
-    return Plan.from_dict(checkpoint.facts()["plan"]), checkpoint.offsets_by_source(checkpoint.committed())
+    return Plan.from_dict(checkpoint.facts()["plan"]), checkpoint.offsets_by_source(checkpoint.committed()), {}
 
 
 def _saved(offsets: Offsets, node: Node, config: JobConfig) -> str | None:

@@ -92,9 +92,10 @@ class SourceKind:
     """True if its readers look up the secrets that its options name, when they begin (pitstop.machine.named_secrets)."""
     look: Callable[[SparkSession, Source], Look] | None = None
     """Connects and tells what is there, for ``check``; None: there is nothing to connect to. It runs in a thread of its own."""
-    seek: Callable[[SparkSession, Source, str, str], Sought] | None = None
-    """``(session, source, place, saved offset)`` -> the place that a text names, for the option ``seek``; NoSuchPlaceError if
-    there is none such. None: it goes on only from its saved place."""
+    seek: Callable[[SparkSession, Source, str, str, str | None], Sought] | None = None
+    """``(session, source, place, saved offset, planned offset)`` -> the place that a text names, for the option ``seek``;
+    NoSuchPlaceError if there is none such. The planned offset is the end of an epoch that was cut off, if there is one. None: it
+    goes on only from its saved place."""
     judge: Callable[[SparkSession, Source, str], SourceFate] | None = None
     """``(session, source, saved offset)`` -> what has become of a saved place, such as one in another cluster; it connects, and
     waits for three seconds at most. None: a saved place is always one of what is read now."""

@@ -48,8 +48,8 @@ def _look(spark: SparkSession, source: Source) -> Look:
     return look_at_topics(spark, source, _settings(source), _rows)
 
 
-def _seek(spark: SparkSession, source: Source, place: str, saved: str) -> Sought:
-    return seek_place(spark, source, _settings(source), place, saved)
+def _seek(spark: SparkSession, source: Source, place: str, saved: str, planned: str | None) -> Sought:
+    return seek_place(spark, source, _settings(source), place, saved, planned)
 
 
 def _judge(spark: SparkSession, source: Source, saved: str) -> SourceFate:

@@ -96,8 +96,13 @@ def judge_place(spark: SparkSession, source: Source, settings: Settings, offset:
     return SourceFate("; ".join(clauses))
 
 
-def seek_place(spark: SparkSession, source: Source, settings: Settings, text: str, offset: str) -> Sought:
-    """Return the place that a text names, and how it differs from the saved one. NoSuchPlaceError if there is none such."""
+def seek_place(
+    spark: SparkSession, source: Source, settings: Settings, text: str, offset: str, planned: str | None = None
+) -> Sought:
+    """Return the place that a text names, and how it differs from the saved one. NoSuchPlaceError if there is none such.
+
+    ``planned``: the end of the epoch that was cut off, if there is one.
+    """
     saved, offsets, start = SavedPlace.of(offset), _offsets_in(text), ""
     if offsets is None:
         try:
@@ -113,18 +118,28 @@ def seek_place(spark: SparkSession, source: Source, settings: Settings, text: st
     else:
         which = {"earliest": "first", "latest": "end"}.get(start, "since")
         at = {part: facts[which] for part, facts in topics.parts.items()}
-    return _sought(text, at, saved, topics)
+    return sought(text, at, saved, topics, SavedPlace.of(planned) if planned is not None else None)
 
 
-def _sought(text: str, at: dict[Part, int], saved: SavedPlace, topics: Topics) -> Sought:
+def sought(text: str, at: dict[Part, int], saved: SavedPlace, topics: Topics, planned: SavedPlace | None = None) -> Sought:
+    """Return the place with partitions at these offsets, in the words of the text.
+
+    Sinks may have got the epoch that was cut off, and take it only once. So a partition that stays, or is put further on, keeps
+    the end that this epoch had planned. One that is put back has no part in it: its messages come again, in later epochs.
+    """
     skipped = again = 0
+    ends = dict(at)
     changes = []
     for part, offset in at.items():
         if part not in saved.at or not saved.is_of(topics, part[0]):
             continue
         before, facts = saved.at[part], topics.parts[part]
+        end = planned.at.get(part, before) if planned is not None and planned.is_of(topics, part[0]) else before
         skipped += max(0, offset - max(before, facts["first"]))
-        again += max(0, before - max(offset, facts["first"]))
+        if offset < before:
+            again += max(0, end - max(offset, facts["first"]))
+        else:
+            ends[part] = max(offset, end)
         changes += [f"{part[0]}:{part[1]} at {offset:,} and not {before:,}"] if before != offset else []
     others = dict.fromkeys(name for name, _ in at if not saved.is_of(topics, name))
     where = (
@@ -138,7 +153,11 @@ def _sought(text: str, at: dict[Part, int], saved: SavedPlace, topics: Topics) -
     old_parts = {part: offset for part, offset in saved.at.items() if part[0] in unread}
     ids = {name: saved.ids[name] for name in sorted(unread)} | topics.ids
     cluster = {"cluster": topics.cluster} if topics.cluster else {}
-    return Sought(json.dumps(cluster | {"ids": ids, "at": _nested(old_parts | at)}, separators=(",", ":")), clause, again > 0)
+
+    def place(parts: dict[Part, int]) -> str:
+        return json.dumps(cluster | {"ids": ids, "at": _nested(old_parts | parts)}, separators=(",", ":"))
+
+    return Sought(place(at), clause, again > 0, place(ends) if planned is not None else "")
 
 
 def _counts(skipped: int, again: int) -> str:
@@ -184,7 +203,7 @@ def _topics(spark: SparkSession, source: Source, settings: Settings, moment: str
     if "error" in answer:
         if answer["error"] == "no broker answered in time":
             raise NoSuchPlaceError(f"no broker of {servers} answered within {seconds} s", may_pass=True)
-        raise NoSuchPlaceError(f"{servers} says: {answer['error']}", may_pass=True)
+        raise NoSuchPlaceError(f"{servers} says: {answer['error']}", may_pass=answer["passing"])
     parts = {(name, number): facts for name, topic in answer["topics"].items() for number, facts in topic["partitions"].items()}
     return Topics(answer["cluster"], {name: topic["id"] for name, topic in answer["topics"].items()}, parts)
 
