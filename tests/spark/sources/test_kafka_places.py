@@ -207,6 +207,22 @@ def test_a_saved_place_of_another_cluster_is_refused_and_can_be_left_by_a_seek(b
         other.kill()
 
 
+def test_new_topics_of_another_cluster_are_not_read_before_somebody_allows_it(broker, harness, tmp_path):
+    other = Broker(tmp_path / "other", cluster="second")
+    try:
+        broker.make("east-1", 1)
+        broker.send_numbers("east-1", range(10), partitions=1)
+        other.make("east-2", 1)
+        other.send_numbers("east-2", range(100, 130), partitions=1)
+        harness.run(numbers_of(broker, Collected(), pattern="east-.*"), until=10)
+        sink = Collected()
+        with pytest.raises(Exception, match="topic 'east-2' is of cluster second, and what was read is of cluster first"):
+            harness.run(numbers_of(other, sink, pattern="east-.*"), until=40)
+        assert sink.rows == []
+    finally:
+        other.kill()
+
+
 def test_with_continue_another_cluster_is_read_from_its_beginning_and_never_from_offsets_of_the_first(broker, harness, tmp_path):
     other = Broker(tmp_path / "other", cluster="second")
     try:
