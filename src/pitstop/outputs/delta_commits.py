@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from pitstop.errors import StoreError
+from pitstop.kit.lines import lines_of
 from pitstop.machine.private import usual_mode
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ class DeltaCommits:
     def _adds(self, version: int) -> list[dict[str, Any]]:
         """Return the files that a version adds, if it is a commit of this sink."""
         try:
-            lines = (Path(self.folder) / LOG_FOLDER / f"{version:020}.json").read_text().splitlines()
+            lines = lines_of((Path(self.folder) / LOG_FOLDER / f"{version:020}.json").read_text())
         except FileNotFoundError:  # an old one, of which the table keeps the outcome alone
             self._warn(f"the log of the table's version {version}, which would tell them, is gone")
             return []

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from pitstop.errors import SnapshotError
+from pitstop.kit.lines import lines_of
 from pitstop.snapshots.epoch_digest import digest_of
 from pitstop.snapshots.files import LOCAL_FILES, Files, read_text, write_text
 
@@ -49,7 +50,7 @@ class OffsetLog:
 
     @classmethod
     def parse(cls, text: str, where: Path) -> OffsetLog:
-        lines = text.splitlines()
+        lines = lines_of(text)
         if len(lines) < 2 or lines[0] != "v1":
             raise SnapshotError(f"{where} is no offset log of version 1: the checkpoint is damaged or not ours.")
         return cls(json.loads(lines[1]), tuple(None if line == NO_OFFSET else line for line in lines[2:]))
@@ -283,7 +284,7 @@ class Checkpoint:
         return [int(name) for name in self.files.names(self.path / folder) if name.isdigit()]
 
     def _commit(self, epoch: int) -> dict[str, Any]:
-        lines = read_text(self.files, self.path / "commits" / str(epoch)).splitlines()
+        lines = lines_of(read_text(self.files, self.path / "commits" / str(epoch)))
         return dict(json.loads(lines[1])) if len(lines) > 1 else {}
 
     def _write(self, folder: str, epoch: int, text: str) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pitstop.kit.lines import lines_of
 from pitstop.snapshots.files import Files, read_text
 
 if TYPE_CHECKING:
@@ -83,14 +84,9 @@ def _named_files(checkpoint: Checkpoint, source: int, before: int, last: int) ->
         yield from sorted(_entries(checkpoint.files, log, part))
 
 
-def _lines(text: str) -> list[str]:
-    """Return the lines of a log. Names of files may hold characters that splitlines takes for the end of one."""
-    return text.removesuffix("\n").split("\n")
-
-
 def _entries(files: Files, log: Path, part: int) -> list[str]:
     try:
-        return _lines(read_text(files, log / str(part)))[1:]
+        return lines_of(read_text(files, log / str(part)))[1:]
     except FileNotFoundError:
         # The next file that has several parts in one has this one, too.
         names = (int(name.removesuffix(_COMPACT)) for name in files.names(log) if name.endswith(_COMPACT) and name[0] != ".")
@@ -98,7 +94,7 @@ def _entries(files: Files, log: Path, part: int) -> list[str]:
     if holder is None:
         return []
     entries = []
-    for line in reversed(_lines(read_text(files, log / f"{holder}{_COMPACT}"))[1:]):
+    for line in reversed(lines_of(read_text(files, log / f"{holder}{_COMPACT}"))[1:]):
         number = json.loads(line)["batchId"]
         if number == part:
             entries.append(line)

@@ -489,3 +489,55 @@ def test_a_file_or_a_commit_that_is_not_whole_is_told_by_its_name(folder):
     (folder / "_delta_log" / f"{2:020}.json").write_text('{"add": {"pa')
     with pytest.raises(UsageError, match=r"has no whole commit of version 2 in its log \("):
         source.latestOffset(after, None)
+
+
+def test_separators_of_unicode_in_values_and_partitions_end_no_line_of_the_log(folder):
+    part = "a\u2028b\u0085c"
+    append(folder, [1], parts=(part,))
+    source = reader(folder, start="version:0")
+    (row,) = [row for rows, _ in epochs(source) for row in rows]
+    assert (row["n"], row["part"]) == (1, part)
+
+
+def test_an_empty_commit_is_not_taken_for_one_without_rows(folder):
+    append(folder, [1])
+    source = reader(folder)
+    _, end = read(source)
+    append(folder, [2])
+    commit = folder / "_delta_log" / f"{1:020}.json"
+    whole = commit.read_text()
+    commit.write_text("")
+    with pytest.raises(UsageError, match=r"has no whole commit of version 1 in its log \(it is empty\)"):
+        source.latestOffset(end, None)
+    commit.write_text(whole)
+    assert read(reader(folder), end)[0] == [2]
+
+
+def test_a_page_that_is_damaged_is_told_and_not_waited_for(folder):
+    append(folder, list(range(5000)))
+    source = reader(folder)
+    decided = source.latestOffset(source.initialOffset(), None)
+    end = source.latestOffset(decided, None)
+    (path,) = DeltaTable(folder).file_uris()
+    content = bytearray(Path(path).read_bytes())
+    content[20:2000] = bytes(1980)
+    Path(path).write_bytes(bytes(content))
+    with pytest.raises(UsageError, match=rf"has the file {path} of version 0, which cannot be read \("):
+        rows_between(source, decided, end)
+
+
+@pytest.mark.parametrize("on_loss", ["fail", "continue"])
+def test_a_table_whose_disk_is_away_is_waited_for_and_nothing_of_it_is_lost(folder, on_loss):
+    append(folder, [1])
+    source = reader(folder, onLoss=on_loss)
+    decided = source.latestOffset(source.initialOffset(), None)
+    end = source.latestOffset(decided, None)
+    worker, parts = pickle.loads(pickle.dumps(source)), source.partitions(decided, end)
+    away = folder.with_name("away")
+    folder.rename(away)
+    folder.mkdir()  # where it was mounted
+    with pytest.raises(SourceAwayError):
+        list(worker.read(parts[0]))
+    folder.rmdir()
+    away.rename(folder)
+    assert [row["n"] for row in rows_between(source, decided, end)] == [1]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from pitstop.kit.lines import lines_of
 from pitstop.spark.sources.files import quoted
 
 Entry = dict[str, Any]
@@ -50,7 +51,7 @@ def move_entries(log: Path, before: str, after: str) -> None:
 
 
 def _rewrite(path: Path, change: Callable[[Iterable[Entry]], Iterable[Entry]]) -> None:
-    version, *entries = path.read_text().splitlines()
+    version, *entries = lines_of(path.read_text())
     _remove(path)  # it may be a link to a file of the snapshot
     changed = change(map(json.loads, entries))
     path.write_text("\n".join([version, *(json.dumps(entry, separators=(",", ":")) for entry in changed)]))

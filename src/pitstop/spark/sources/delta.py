@@ -126,7 +126,8 @@ class DeltaReader(DataSourceStreamReader):
             try:
                 yield from rows_of(file, self._schema)
             except FileNotFoundError as error:
-                if not self._folder.is_dir():
+                # Of a disk that is away the empty folder on which it was mounted is left.
+                if not (self._folder / "_delta_log").is_dir():
                     raise self._away() from error
                 clause = f"no longer has the file {file.path} of version {file.version}, which an epoch is to read"
                 if not self._goes_on:
@@ -136,7 +137,11 @@ class DeltaReader(DataSourceStreamReader):
                 clause = f"has the file {file.path} of version {file.version}, which cannot be read ({_words(error)})"
                 raise self._error(UnreadableTableError(clause)) from error
             except OSError as error:
-                raise self._away(error) from error
+                if error.errno is not None:
+                    raise self._away(error) from error
+                # Of a page that is damaged Arrow says so without the system's number of an error.
+                clause = f"has the file {file.path} of version {file.version}, which cannot be read ({_words(error)})"
+                raise self._error(UnreadableTableError(clause)) from error
 
     def _error(self, error: UnreadableTableError) -> UsageError:
         return UsageError(f"Source '{self._options.stage}': the table {self._folder} {error}.")

@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 import pyarrow as pa
 from pyspark.sql.types import DataType, StructType
 
+from pitstop.kit.lines import lines_of
 from pitstop.outputs.delta_commits import LOG_FOLDER
 
 if TYPE_CHECKING:
@@ -186,16 +187,27 @@ class DeltaLog:
                 self._commits.popitem(last=False)
         return commit
 
+    def has(self, path: str) -> bool:
+        """Return True if a file of the table is there. OSError if nobody can tell, FileNotFoundError if the table is not."""
+        try:
+            os.stat(path)
+        except FileNotFoundError:
+            os.stat(self._log)
+            return False
+        return True
+
     def forget(self) -> None:
         """Forget all commits, for they are those of another table."""
         self._commits.clear()
 
     def _parsed(self, version: int, text: str, changed_ms: int) -> Commit:
         actions: dict[str, list[dict[str, Any]]] = {}
-        for line in text.splitlines():
+        for line in lines_of(text):
             if line.strip():
                 for name, action in json.loads(line).items():
                     actions.setdefault(name, []).append(action)
+        if not actions:
+            raise ValueError("it is empty")
         information = actions.get("commitInfo", [{}])[0]
         time_ms = int(information.get("inCommitTimestamp") or information.get("timestamp") or changed_ms)
 

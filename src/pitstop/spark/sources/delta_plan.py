@@ -7,7 +7,6 @@ is told from the one that was read.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -135,7 +134,7 @@ class TablePlan:
                     file = listed[place.file]
                     if files and (files >= most_files or size + file.size > most_bytes):
                         return place
-                    if not os.path.exists(file.path):
+                    if not self.table.has(file.path):
                         self._gone(f"no longer has the file {file.path} of version {file.version}, which was not read yet")
                     files, size = files + 1, size + file.size
                     place = replace(place, file=place.file + 1)
