@@ -66,15 +66,14 @@ import org.apache.spark.unsafe.types.UTF8String;
  * A function from the bytes of an Avro record to a row of columns, or to the reason why they are none: (row, reason).
  *
  * Apache Avro's own reader decodes, by the schema with which a value was written. Schemas are looked up by their id while the
- * function runs, once in each Java: in a registry, or in a folder. A registry that is away is an error, never a reason.
+ * function runs, once in each Java: in a registry, or in a folder. A registry that is away is an error, and so is an id that has no
+ * schema yet: a reason has to be the same whenever a value is read, and these may be otherwise a moment later.
  */
 public final class AvroRows implements UDF1, Serializable {
     private static final long serialVersionUID = 1L;
     private static final int TIMEOUT_MS = 3000;
     private static final int ATTEMPTS = 3;
     private static final int PAUSE_MS = 500;
-    /** How long an id that nobody knows is not asked for again. */
-    private static final long UNKNOWN_NS = 60L * 1000000000L;
     private static final int MOST_BYTES = 16 << 20;
     private static final int MOST_RUNS = 64;
     private static final Map RUNS = new HashMap();
@@ -85,6 +84,7 @@ public final class AvroRows implements UDF1, Serializable {
     private final String folder;
     private final String writer;
     private final String reader;
+    private final String topics;
     private final String run;
     private final StructType columns;
     private transient Map readings;
@@ -95,17 +95,20 @@ public final class AvroRows implements UDF1, Serializable {
      * @param folder a folder with a file ID.avsc for each schema; null: none
      * @param writer the schema of all values, which then have no id before them; null: values begin with 0 and four bytes of an id
      * @param reader the schema into which Avro resolves that of the writer; null: fields of the writer become columns by their names
+     * @param topics the topics of the values, in words, for errors
      * @param run a name under which schemas are kept, so that a later run asks anew
      * @param columns the columns of a row
      */
     public AvroRows(
-        String registry, String authorization, String folder, String writer, String reader, String run, StructType columns
+        String registry, String authorization, String folder, String writer, String reader, String topics, String run,
+        StructType columns
     ) {
         this.registry = registry;
         this.authorization = authorization;
         this.folder = folder;
         this.writer = writer;
         this.reader = reader;
+        this.topics = topics;
         this.run = run;
         this.columns = columns;
     }
@@ -146,7 +149,7 @@ public final class AvroRows implements UDF1, Serializable {
             this.readings = new HashMap();
         }
         Reading reading = (Reading) this.readings.get(id);
-        if (reading == null || reading.asked != 0L && System.nanoTime() - reading.asked > UNKNOWN_NS) {
+        if (reading == null) {
             reading = id == null ? this.reading("the given schema", this.given()) : this.reading("schema " + id, this.known(id));
             this.readings.put(id, reading);
         }
@@ -154,22 +157,23 @@ public final class AvroRows implements UDF1, Serializable {
     }
 
     private Reading reading(String name, Object schema) {
-        if (schema instanceof Unknown) {
-            return new Reading(name, null, null, ((Unknown) schema).reason, ((Unknown) schema).asked);
+        if (schema instanceof Foreign) {
+            return new Reading(name, null, null, ((Foreign) schema).reason);
         }
         try {
             Schema written = (Schema) schema;
             if (this.reader != null) {
                 Schema into = parser().parse(this.reader);
-                return new Reading(name, new GenericDatumReader(written, into, PLAIN), Convert.to(into, this.columns, ""), null, 0L);
+                Convert convert = Convert.to(Schema.applyAliases(written, into), into, this.columns, "");
+                return new Reading(name, new GenericDatumReader(written, into, PLAIN), convert, null);
             }
             if (written.getType() != Schema.Type.RECORD) {
                 throw new MisfitException("it is " + named(written) + ", and no record");
             }
             Schema part = part(written, this.columns);
-            return new Reading(name, new GenericDatumReader(written, part, PLAIN), Convert.to(part, this.columns, ""), null, 0L);
+            return new Reading(name, new GenericDatumReader(written, part, PLAIN), Convert.to(null, part, this.columns, ""), null);
         } catch (MisfitException error) {
-            return new Reading(name, null, null, "The value is of " + name + ", which does not fit: " + error.getMessage() + ".", 0L);
+            return new Reading(name, null, null, "The value is of " + name + ", which does not fit: " + error.getMessage() + ".");
         }
     }
 
@@ -186,6 +190,9 @@ public final class AvroRows implements UDF1, Serializable {
                 fields.add(new Schema.Field(field.name(), field.schema()));
             }
         }
+        if (fields.isEmpty()) {
+            throw new MisfitException("none of its fields is a column");
+        }
         Schema part = Schema.createRecord(written.getName(), null, written.getNamespace(), false);
         part.setFields(fields);
         return part;
@@ -195,7 +202,7 @@ public final class AvroRows implements UDF1, Serializable {
         return new Schema.Parser(NameValidator.NO_VALIDATION).setValidateDefaults(false);
     }
 
-    /** The schema of an id, or an Unknown. One thread asks, the others wait for what it finds. */
+    /** The schema of an id, or a Foreign. One thread asks, the others wait for what it finds. */
     private Object known(Integer id) throws Exception {
         Map schemas;
         synchronized (RUNS) {
@@ -210,7 +217,7 @@ public final class AvroRows implements UDF1, Serializable {
         }
         synchronized (schemas) {
             Object schema = schemas.get(id);
-            if (schema == null || schema instanceof Unknown && System.nanoTime() - ((Unknown) schema).asked > UNKNOWN_NS) {
+            if (schema == null) {
                 schema = this.registry != null ? this.registered(id) : this.filed(id);
                 schemas.put(id, schema);
             }
@@ -227,7 +234,10 @@ public final class AvroRows implements UDF1, Serializable {
             if (!file.getParentFile().isDirectory()) {
                 throw new ConnectException("The schema folder " + this.folder + " is not there.");
             }
-            return new Unknown("The schema folder " + this.folder + " has no file " + id + ".avsc.");
+            throw new UnknownIdException(
+                "The schema folder " + this.folder + " has no file " + id + ".avsc, for a message of " + this.topics
+                    + ": put the schema there, or lead the job past the message by --seek."
+            );
         }
         try {
             return parser().parse(text);
@@ -239,11 +249,19 @@ public final class AvroRows implements UDF1, Serializable {
     private Object registered(Integer id) throws Exception {
         Map answer = this.ask("/schemas/ids/" + id);
         if (answer == null) {
-            return new Unknown("The schema registry knows no schema " + id + ".");
+            throw new UnknownIdException(
+                "The schema registry " + this.registry + " knows no schema " + id + ", for a message of " + this.topics
+                    + ": register the schema, or lead the job past the message by --seek."
+            );
         }
         String type = answer.get("schemaType") == null ? "AVRO" : answer.get("schemaType").toString();
         if (!type.equals("AVRO")) {
-            return new Unknown("The value is of schema " + id + ", which is " + type + " and not Avro.");
+            return new Foreign("The value is of schema " + id + ", which is " + type + " and not Avro.");
+        }
+        if (answer.get("schema") == null) {
+            throw new IllegalStateException(
+                "The schema registry " + this.registry + " answers without a schema to /schemas/ids/" + id + ": see its address."
+            );
         }
         try {
             Schema.Parser parser = parser();
@@ -295,7 +313,12 @@ public final class AvroRows implements UDF1, Serializable {
                 InputStream body = status < 400 ? connection.getInputStream() : connection.getErrorStream();
                 byte[] content = body == null ? new byte[0] : whole(body);
                 if (status == 200) {
-                    return (Map) new ObjectMapper().readValue(content, Map.class);
+                    Map answer = object(content);
+                    if (answer == null) {
+                        throw new IllegalStateException("The schema registry " + this.registry + " answers " + path
+                            + " with what is no JSON object, as another server does: see its address.");
+                    }
+                    return answer;
                 }
                 int code = code(content);
                 if (status == 404 && code >= 40401 && code <= 40403) {
@@ -339,16 +362,22 @@ public final class AvroRows implements UDF1, Serializable {
     }
 
     private static int code(byte[] content) {
+        Map answer = object(content);
+        Object code = answer == null ? null : answer.get("error_code");
+        return code instanceof Number ? ((Number) code).intValue() : 0;
+    }
+
+    /** An object of JSON; null if the bytes are none. */
+    private static Map object(byte[] content) {
         try {
-            Object code = ((Map) new ObjectMapper().readValue(content, Map.class)).get("error_code");
-            return code instanceof Number ? ((Number) code).intValue() : 0;
+            return (Map) new ObjectMapper().readValue(content, Map.class);
         } catch (IOException error) {
-            return 0;
+            return null;
         }
     }
 
     private static String named(Schema schema) {
-        LogicalType logical = schema.getLogicalType();
+        LogicalType logical = logicalOf(schema);
         if (logical instanceof LogicalTypes.Decimal) {
             LogicalTypes.Decimal decimal = (LogicalTypes.Decimal) logical;
             return "decimal(" + decimal.getPrecision() + "," + decimal.getScale() + ")";
@@ -356,14 +385,25 @@ public final class AvroRows implements UDF1, Serializable {
         return logical != null ? logical.getName() : schema.getType().getName();
     }
 
-    /** An id without a schema that can be used, and when that was asked. */
-    static final class Unknown {
-        final String reason;
-        final long asked;
+    /** The logical type of a schema; null: none. Avro keeps that of a type it has given the name of an alias among the properties. */
+    private static LogicalType logicalOf(Schema schema) {
+        LogicalType logical = schema.getLogicalType();
+        return logical != null ? logical : LogicalTypes.fromSchemaIgnoreInvalid(schema);
+    }
 
-        Unknown(String reason) {
+    /** A schema that is not of Avro, for ever: the schema of an id does not change. */
+    static final class Foreign {
+        final String reason;
+
+        Foreign(String reason) {
             this.reason = reason;
-            this.asked = System.nanoTime() | 1L;
+        }
+    }
+
+    /** An id that has no schema yet. */
+    static final class UnknownIdException extends IOException {
+        UnknownIdException(String message) {
+            super(message);
         }
     }
 
@@ -376,19 +416,17 @@ public final class AvroRows implements UDF1, Serializable {
 
     /** How values of one schema become rows. */
     static final class Reading {
-        final long asked;
         private final String name;
         private final GenericDatumReader reader;
         private final Convert convert;
         private final String problem;
         private final Bytes bytes;
 
-        Reading(String name, GenericDatumReader reader, Convert convert, String problem, long asked) {
+        Reading(String name, GenericDatumReader reader, Convert convert, String problem) {
             this.name = name;
             this.reader = reader;
             this.convert = convert;
             this.problem = problem;
-            this.asked = asked;
             this.bytes = new Bytes();
         }
 
@@ -464,15 +502,27 @@ public final class AvroRows implements UDF1, Serializable {
             return new Convert(kind, schema, type, null, null, null, 0L);
         }
 
-        static Convert to(Schema schema, DataType type, String path) {
+        /**
+         * @param written the schema of the writer, with the names of the reader; null: no other than that of the reader. Avro does not
+         *     look at logical types when it resolves one into the other: a number or the bytes of a decimal stay as they were written
+         * @param schema the schema of the reader, of which the values are that Avro gives
+         */
+        static Convert to(Schema written, Schema schema, DataType type, String path) {
             Schema.Type avro = schema.getType();
             if (avro == Schema.Type.UNION) {
-                return toUnion(schema, type, path);
+                return toUnion(written, schema, type, path);
             }
+            if (written != null && written.getType() == Schema.Type.UNION) {
+                return fromUnion(written, schema, type, path);
+            }
+            if (written != null && !becomes(written.getType(), avro)) {
+                written = null; // Avro refuses each value
+            }
+            check(written, schema, path);
             boolean integer = avro == Schema.Type.INT;
             boolean whole = integer || avro == Schema.Type.LONG;
             boolean octets = avro == Schema.Type.BYTES || avro == Schema.Type.FIXED;
-            LogicalType logical = schema.getLogicalType();
+            LogicalType logical = logicalOf(written == null ? schema : written);
             if (type instanceof IntegerType && integer || type instanceof BooleanType && avro == Schema.Type.BOOLEAN) {
                 return plain(SAME, schema, type);
             }
@@ -520,22 +570,99 @@ public final class AvroRows implements UDF1, Serializable {
                 }
             }
             if (type instanceof ArrayType && avro == Schema.Type.ARRAY) {
-                Convert item = to(schema.getElementType(), ((ArrayType) type).elementType(), path + "[]");
+                Schema items = written == null ? null : written.getElementType();
+                Convert item = to(items, schema.getElementType(), ((ArrayType) type).elementType(), path + "[]");
                 return new Convert(ARRAY, schema, type, new Convert[] {item}, null, null, 0L);
             }
             if (type instanceof MapType && avro == Schema.Type.MAP && ((MapType) type).keyType() instanceof StringType) {
-                Convert value = to(schema.getValueType(), ((MapType) type).valueType(), path + "{}");
+                Schema values = written == null ? null : written.getValueType();
+                Convert value = to(values, schema.getValueType(), ((MapType) type).valueType(), path + "{}");
                 return new Convert(MAP, schema, type, new Convert[] {value}, null, null, 0L);
             }
             if (type instanceof StructType && avro == Schema.Type.RECORD) {
-                return toRow(schema, (StructType) type, path);
+                return toRow(written, schema, (StructType) type, path);
             }
-            throw new MisfitException(
-                "field " + (path.length() == 0 ? "of the record" : path) + " is " + named(schema) + ", the column " + type.simpleString()
-            );
+            String is = named(written == null ? schema : written);
+            throw new MisfitException(field(path) + " is " + is + ", the column " + type.simpleString());
         }
 
-        private static Convert toRow(Schema schema, StructType type, String path) {
+        private static String field(String path) {
+            return "field " + (path.length() == 0 ? "of the record" : path);
+        }
+
+        /** Refuse a value whose number or bytes mean another thing in the schema of the reader. Units and scales are converted. */
+        private static void check(Schema written, Schema schema, String path) {
+            LogicalType into = logicalOf(schema);
+            if (written == null || into == null || into.getName().equals("uuid")) {
+                return;
+            }
+            LogicalType from = logicalOf(written);
+            if (from == null || !kind(from).equals(kind(into))) {
+                throw new MisfitException(field(path) + " is " + named(written) + ", in the schema of the reader " + named(schema));
+            }
+        }
+
+        /** Logical types of one kind differ in unit or scale alone, and can be converted. */
+        private static String kind(LogicalType logical) {
+            if (logical instanceof LogicalTypes.TimestampMillis || logical instanceof LogicalTypes.TimestampMicros) {
+                return "timestamp";
+            }
+            if (logical instanceof LogicalTypes.LocalTimestampMillis || logical instanceof LogicalTypes.LocalTimestampMicros) {
+                return "local-timestamp";
+            }
+            return logical.getName();
+        }
+
+        /** True if Avro resolves values of one type into the other. */
+        private static boolean becomes(Schema.Type from, Schema.Type into) {
+            switch (into) {
+            case LONG:
+                return from == into || from == Schema.Type.INT;
+            case FLOAT:
+                return from == into || from == Schema.Type.INT || from == Schema.Type.LONG;
+            case DOUBLE:
+                return from == into || from == Schema.Type.INT || from == Schema.Type.LONG || from == Schema.Type.FLOAT;
+            case STRING:
+                return from == into || from == Schema.Type.BYTES;
+            case BYTES:
+                return from == into || from == Schema.Type.STRING;
+            default:
+                return from == into;
+            }
+        }
+
+        /** Values do not tell of which type of a union they were written: all that Avro takes must be converted alike. */
+        private static Convert fromUnion(Schema written, Schema schema, DataType type, String path) {
+            Convert first = null;
+            for (Iterator all = written.getTypes().iterator(); all.hasNext(); ) {
+                Schema one = (Schema) all.next();
+                if (!becomes(one.getType(), schema.getType())) {
+                    continue;
+                }
+                Convert convert = to(one, schema, type, path);
+                if (first != null && !first.equalTo(convert)) {
+                    throw new MisfitException(field(path) + " is a union of types with several units or scales");
+                }
+                first = convert;
+            }
+            return first == null ? to(null, schema, type, path) : first;
+        }
+
+        private boolean equalTo(Convert other) {
+            if (this.kind != other.kind || this.unit != other.unit || !Arrays.equals(this.places, other.places)) {
+                return false;
+            }
+            for (int number = 0; this.parts != null && number < this.parts.length; number++) {
+                Convert part = this.parts[number];
+                Convert others = other.parts[number];
+                if (part == null ? others != null : others == null || !part.equalTo(others)) {
+                    return false;
+                }
+            }
+            return true;
+        }
+
+        private static Convert toRow(Schema written, Schema schema, StructType type, String path) {
             StructField[] fields = type.fields();
             Convert[] parts = new Convert[fields.length];
             int[] places = new int[fields.length];
@@ -544,14 +671,16 @@ public final class AvroRows implements UDF1, Serializable {
                 places[number] = field == null ? -1 : field.pos();
                 if (field != null) {
                     String name = path.length() == 0 ? field.name() : path + "." + field.name();
-                    parts[number] = to(field.schema(), fields[number].dataType(), name);
+                    // A field that the writer does not have is the default of the reader, in its own unit.
+                    Schema.Field before = written == null ? null : written.getField(field.name());
+                    parts[number] = to(before == null ? null : before.schema(), field.schema(), fields[number].dataType(), name);
                 }
             }
             return new Convert(ROW, schema, type, parts, null, places, 0L);
         }
 
         /** A union of null and one other type is that type. Of several, a value of each that fits is taken. */
-        private static Convert toUnion(Schema schema, DataType type, String path) {
+        private static Convert toUnion(Schema written, Schema schema, DataType type, String path) {
             List types = schema.getTypes();
             Convert[] parts = new Convert[types.size()];
             String[] problems = new String[types.size()];
@@ -566,7 +695,7 @@ public final class AvroRows implements UDF1, Serializable {
                 }
                 others++;
                 try {
-                    only = parts[number] = to(one, type, path);
+                    only = parts[number] = to(written, one, type, path);
                     fitting++;
                 } catch (MisfitException error) {
                     misfit = error;

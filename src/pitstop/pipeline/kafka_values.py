@@ -20,6 +20,7 @@ OPTIONS = ("schemaRegistry", "schemaFolder", "avroSchema", "readerSchema", "opCo
 """The options of a source that say how a value is read."""
 
 _SECRET = re.compile(r"\$\{secret:[^}]*\}")
+_TOKENS = re.compile(r"`(?:[^`]|``)*`|'[^']*'|\"[^\"]*\"|[<>(),]|[^\s<>(),:`'\"]+")
 _WEB_ADDRESS = re.compile(r"https?://(?:(?P<user>[^@/]*)@)?[^@/?#]+(?:/[^?#]*)?")
 
 
@@ -102,5 +103,40 @@ def _debezium(schema: str, op_column: str, number_times: str | None) -> Values:
         raise UsageError(f"number_times is millis or micros, not {number_times!r}.")
     if not op_column:
         raise UsageError("op_column names a column, and is empty.")
+    nested = _column_with_nested_time(schema)
+    if nested is not None:
+        raise UsageError(
+            f"Column {nested} has a timestamp within an array, a map or a struct, and there values of debezium have no unit: "
+            "declare it as bigint, where it is a number, or as string."
+        )
     options = {"opColumn": op_column} | ({"numberTimes": number_times} if number_times is not None else {})
     return Values(f"{schema}, `{op_column.replace('`', '``')}` string", "debezium", options)
+
+
+def _column_with_nested_time(ddl: str) -> str | None:
+    """Return the first column of a DDL with a timestamp that is not the column itself; None if there is none.
+
+    Only Spark parses a DDL in full, and no Spark is there yet when a pipeline is written: this looks for types alone.
+    """
+    outer: list[str] = []
+    """The words before the brackets that are open: array, map or struct."""
+    column, word, is_name, brackets = "", "", True, 0
+    for token in _TOKENS.findall(ddl):
+        if token in "()":
+            brackets += 1 if token == "(" else -1
+        elif brackets:
+            continue
+        elif token == "<":
+            outer.append(word)
+            word, is_name = "", word == "struct"
+        elif token == ">":
+            outer, word = outer[:-1], token
+        elif token == ",":
+            word, is_name = "", not outer or outer[-1] == "struct"
+        elif is_name:
+            column, word, is_name = column if outer else token.strip("`"), "", False
+        elif not word:
+            word = token.casefold()
+            if outer and word in ("timestamp", "timestamp_ltz"):
+                return column
+    return None

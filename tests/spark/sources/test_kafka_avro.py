@@ -10,7 +10,9 @@ import fastavro
 import pytest
 
 import pitstop as ps
-from pitstop.errors import EngineError
+from pitstop.errors import EngineError, UsageError
+from pitstop.spark.base.columns import struct_of
+from pitstop.spark.internals.avro_rows import SchemaPlace, avro_rows
 from tests.brokers.broker import Broker
 from tests.brokers.registry import Registry
 from tests.spark.harness import Collected
@@ -187,7 +189,6 @@ def test_what_cannot_be_decoded_is_a_dead_letter_with_its_place_bytes_and_reason
         b"",
         b'{"n": 1}',
         b"\0\0\0",
-        b"\0\0\0\x03\xe7\x02",
         good[:-1],
         good + b"\0",
         frame + b"\x02\x01abc",
@@ -206,14 +207,13 @@ def test_what_cannot_be_decoded_is_a_dead_letter_with_its_place_bytes_and_reason
         "avro-letters:0:2": "The value is empty.",
         "avro-letters:0:3": "The value begins with the byte 123, and not with 0 and the id of a schema.",
         "avro-letters:0:4": "The value ends before the id of its schema.",
-        "avro-letters:0:5": "The schema registry knows no schema 999.",
-        "avro-letters:0:6": "The value ends within the record of schema 1.",
-        "avro-letters:0:7": "1 byte is left behind the record of schema 1.",
-        "avro-letters:0:8": "The value is no record of schema 1: a length is negative.",
-        "avro-letters:0:9": "The value ends within the record of schema 1.",
-        "avro-letters:0:10": "The value is no record of schema 1: a text is no UTF-8.",
-        "avro-letters:0:11": "The value is of schema 2, which does not fit: field n is string, the column bigint.",
-        "avro-letters:0:12": "The value is of schema 3, which is PROTOBUF and not Avro.",
+        "avro-letters:0:5": "The value ends within the record of schema 1.",
+        "avro-letters:0:6": "1 byte is left behind the record of schema 1.",
+        "avro-letters:0:7": "The value is no record of schema 1: a length is negative.",
+        "avro-letters:0:8": "The value ends within the record of schema 1.",
+        "avro-letters:0:9": "The value is no record of schema 1: a text is no UTF-8.",
+        "avro-letters:0:10": "The value is of schema 2, which does not fit: field n is string, the column bigint.",
+        "avro-letters:0:11": "The value is of schema 3, which is PROTOBUF and not Avro.",
     }
     texts = {row.place: row.text for row in letters.rows}
     assert texts["avro-letters:0:1"] is None
@@ -343,12 +343,11 @@ def test_schemas_come_from_a_folder_too_or_are_one_for_all(broker, harness, tmp_
     folder = tmp_path / "schemas"
     folder.mkdir()
     (folder / "12.avsc").write_text(json.dumps(schema))
-    sent(broker, "folder", [framed(12, schema, {"n": 1}), framed(13, schema, {"n": 2})])
+    sent(broker, "folder", [framed(12, schema, {"n": 1})])
     sink, letters = Collected(), Collected()
-    harness.run(orders(broker, "folder", sink, letters, schema="n int, n2 int", schema_folder=str(folder)), until=2)
+    harness.run(orders(broker, "folder", sink, letters, schema="n int, n2 int", schema_folder=str(folder)), until=1)
     assert [letter.error for letter in letters.rows] == [
         "The value is of schema 12, which does not fit: field n is long, the column int.",
-        f"The schema folder {folder} has no file 13.avsc.",
     ]
     two = record(("n", "long"), ("m", "long"))
     sent(broker, "plain", [plain(schema, {"n": 1}), plain(two, {"n": 2, "m": 3}), plain(schema, {"n": 300})])
@@ -356,3 +355,76 @@ def test_schemas_come_from_a_folder_too_or_are_one_for_all(broker, harness, tmp_
     harness.run(orders(broker, "plain", sink, letters, schema="n bigint", avro_schema=json.dumps(schema)), until=3, fresh=True)
     assert [row.n for row in sink.rows] == [1, 300]
     assert [letter.error for letter in letters.rows] == ["1 byte is left behind the record of the given schema."]
+
+
+def test_an_id_without_a_schema_is_tried_again_until_the_schema_is_there(broker, harness, registry):
+    schema = record(("n", "long"))
+    sent(broker, "unknown", [framed(1, schema, {"n": 7})])
+    sink, letters = Collected(), Collected()
+    built = orders(broker, "unknown", sink, letters, schema="n bigint", schema_registry=registry.url)
+    why = r"knows no schema 1, for a message of topic unknown: register the schema, or lead the job past the message by --seek\."
+    with pytest.raises(EngineError, match=why) as refused:
+        harness.wait_for(harness.start(built, harness.folder / "checkpoint", 2), 1)
+    assert refused.value.details["passing"] is True
+    registry.register("unknown-value", schema)
+    running = harness.start(built, harness.folder / "checkpoint", 2)
+    harness.wait_for(running, 1)
+    running.stop(60)
+    assert ([row.n for row in sink.rows], letters.rows) == ([7], [])
+
+
+def decoded(spark, value, columns, **place):
+    frame = spark.createDataFrame([(bytearray(value),)], "value binary")
+    function = avro_rows(spark, frame["value"], struct_of(columns), SchemaPlace(**place), f"{columns}{place}")
+    return frame.select(function.alias("decoded")).first().decoded
+
+
+MILLIS, MICROS = ({"type": "long", "logicalType": f"timestamp-{unit}"} for unit in ("millis", "micros"))
+
+
+def price(precision, scale):
+    return {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": scale}
+
+
+@pytest.mark.parametrize(
+    ("written", "read", "value", "column"),
+    [
+        (MILLIS, MICROS, datetime(2026, 11, 28, 1, 2, 3, 4000, UTC), "timestamp"),
+        (["null", MICROS], ["null", MILLIS], datetime(2026, 11, 28, 1, 2, 3, 4, UTC), "timestamp"),
+        (price(9, 2), price(11, 4), Decimal("12.34"), "decimal(11,4)"),
+        (price(9, 2), price(9, 4), Decimal("12.34"), None),
+        ({"type": "int", "logicalType": "date"}, MICROS, date(2026, 11, 28), None),
+        ("long", MILLIS, 5, None),
+        (["null", MILLIS, "int"], MICROS, 5, None),
+    ],
+)
+def test_the_unit_of_a_value_is_that_of_its_writer(spark, written, read, value, column):
+    writer, reader = record(("x", written)), record(("x", read))
+    kind = column or ("decimal(9,4)" if read == price(9, 4) else "timestamp")
+    row, reason = decoded(spark, plain(writer, {"x": value}), f"x {kind}", writer=json.dumps(writer), reader=json.dumps(reader))
+    if column is None:
+        assert row is None
+        assert "does not fit: field x is " in reason
+    else:
+        assert reason is None
+        assert (row.x.astimezone(UTC) if column == "timestamp" else row.x) == value
+
+
+def test_a_record_without_any_field_that_is_a_column_is_no_row(spark):
+    schema = record(("n", "long"))
+    row, reason = decoded(spark, plain(schema, {"n": 1}), "m bigint", writer=json.dumps(schema))
+    assert (row, reason) == (None, "The value is of the given schema, which does not fit: none of its fields is a column.")
+
+
+def test_an_address_that_is_no_registry_is_an_error_of_the_address(broker, harness, registry, monkeypatch):
+    sent(broker, "no-registry", [framed(1, record(("n", "long")), {"n": 7})])
+    monkeypatch.setattr(registry, "answer", lambda path, authorization: (200, ["<html>"]))
+    built = orders(broker, "no-registry", Collected(), schema="n bigint", schema_registry=registry.url)
+    with pytest.raises(EngineError, match=r"what is no JSON object, as another server does: see its address") as refused:
+        harness.wait_for(harness.start(built, harness.folder / "checkpoint", 2), 1)
+    assert not refused.value.details.get("away")
+    monkeypatch.setenv("PITSTOP_SECRET_ADDRESS", "hidden:8081")
+    built = orders(broker, "no-registry", Collected(), schema="n bigint", schema_registry="secret:ADDRESS")
+    with pytest.raises(UsageError, match=r"what secret ADDRESS holds is none\.") as wrong:
+        harness.start(built, harness.folder / "b", 2)
+    assert "hidden" not in str(wrong.value)

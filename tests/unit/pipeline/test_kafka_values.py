@@ -33,6 +33,14 @@ ONE = json.dumps({"type": "record", "name": "A", "fields": [{"name": "n", "type"
         ({"value": "debezium"}, "Values of debezium need a schema"),
         ({"value": "debezium", "schema": "n int", "number_times": "nanos"}, "number_times is millis or micros, not 'nanos'"),
         ({"value": "debezium", "schema": "n int", "op_column": ""}, "op_column names a column, and is empty"),
+        (
+            {"value": "debezium", "schema": "n int, a array<timestamp>"},
+            "Column a has a timestamp within .* bigint, .* or as string",
+        ),
+        (
+            {"value": "debezium", "schema": "n decimal(9,2), `m` map<string, struct<at: bigint, `x` Timestamp>>"},
+            "Column m has a timestamp within an array, a map or a struct",
+        ),
     ],
 )
 def test_what_does_not_go_together_is_told_when_it_is_written(options, message):
@@ -45,6 +53,11 @@ def test_what_does_not_go_together_is_told_when_it_is_written(options, message):
 )
 def test_the_address_of_a_registry_may_have_the_names_of_secrets(url):
     assert ps.sources.kafka("h:1", "a", **AVRO, schema_registry=url).options["schemaRegistry"] == url
+
+
+def test_a_timestamp_of_a_change_is_a_column_itself():
+    schema = "at timestamp, s struct<timestamp bigint, t string comment 'a timestamp'>, a array<date>, z timestamp"
+    assert ps.sources.kafka("h:1", "a", value="debezium", schema=schema).parse == "debezium"
 
 
 def test_a_change_has_the_column_of_its_operation():

@@ -25,7 +25,7 @@ from pitstop.spark.base.prospects import causes, passes_in_java, passes_in_worke
 from pitstop.spark.base.raised import Raised, chain_of, deepest
 from pitstop.spark.base.unread_files import plain_path, stage_of_file, unread_file
 from pitstop.spark.base.user_code import raised_by_function
-from pitstop.spark.internals.avro_rows import AWAY
+from pitstop.spark.internals.avro_rows import AWAY, UNKNOWN_ID
 from pitstop.spark.internals.jvm import is_lost_java
 
 PASSING = {"restartable": True, "passing": True}
@@ -60,7 +60,7 @@ _STATE_FILE = re.compile(r"(?P<file>\S*/state/(?P<operator>\d+)/\d+/\S*?)[.,;:]?
 _STATE_CONDITIONS = ("CANNOT_LOAD_STATE_STORE", "STATE_STORE_", "STDS_", "INVALID_CHECKSUM")
 _DENIED = re.compile(r"(?P<file>/.*?)(?: \(Permission denied\)|: Permission denied)")
 _TOO_LONG = re.compile(r"(?P<file>\S+?)(?: \(File name too long\)|: File name too long)")
-_SCHEMAS_AWAY = re.compile(AWAY)
+_SCHEMAS_AWAY, _UNKNOWN_ID = re.compile(AWAY), re.compile(UNKNOWN_ID)
 _LONGEST_NAME = 255
 _NAME_TOO_LONG = f"is longer than the {_LONGEST_NAME} bytes that a file's name may have."
 _NO_FOLDER = re.compile(r"Mkdirs failed to create (?P<file>\S+)")
@@ -193,9 +193,12 @@ def _named(*errors: type[Exception]) -> Callable[[Evidence], str | None]:
     return sentence
 
 
-def _schemas_away(evidence: Evidence) -> str | None:
-    match = _SCHEMAS_AWAY.search(without_rows(evidence.text))
-    return match["sentence"].strip() if match is not None else None
+def _of_schemas(words: re.Pattern[str]) -> Callable[[Evidence], str | None]:
+    def sentence(evidence: Evidence) -> str | None:
+        match = words.search(without_rows(evidence.text))
+        return match["sentence"].strip() if match is not None else None
+
+    return sentence
 
 
 def _no_room(evidence: Evidence) -> str | None:
@@ -350,7 +353,8 @@ def _row(evidence: Evidence) -> str | None:
 CAUSES: tuple[Cause, ...] = (
     Cause("the machine is full, or the store away", _of_machine, Phase.WRITING, _AWAY, True),
     Cause("a source is away", _named(SourceAwayError, StoreError), Phase.READING, _AWAY, True),
-    Cause("the schemas of a source are away", _schemas_away, Phase.READING, _AWAY, True),
+    Cause("the schemas of a source are away", _of_schemas(_SCHEMAS_AWAY), Phase.READING, _AWAY, True),
+    Cause("a schema is not known yet", _of_schemas(_UNKNOWN_ID), Phase.READING, PASSING, True),
     Cause("a source brings too much", _named(SourceFaultError), Phase.READING, _ATTEMPT, True),
     Cause("no room in a process of Spark", _no_room, Phase.WRITING, _AWAY, True),
     Cause(

@@ -13,6 +13,8 @@ from pitstop.spark.internals.jvm import session_of
 _FUNCTION = "AvroRows"
 AWAY = r"java\.net\.ConnectException: (?P<sentence>The schema (?:registry|folder) .*)"
 """Matches the error by which the function says that schemas cannot be looked up now."""
+UNKNOWN_ID = r"AvroRows\$UnknownIdException: (?P<sentence>The schema (?:registry|folder) .*)"
+"""Matches the error by which the function says that an id has no schema yet."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,8 @@ class SchemaPlace:
     writer: str | None = None
     reader: str | None = None
     """The schema into which Avro resolves that of the writer; None: fields become columns by their names."""
+    topics: str = "the topic"
+    """The topics of the values, in words, for errors."""
 
 
 def avro_rows(spark: SparkSession, value: Column, columns: StructType, place: SchemaPlace, run: str) -> Column:
@@ -35,6 +39,6 @@ def avro_rows(spark: SparkSession, value: Column, columns: StructType, place: Sc
     ``run`` names the memory in which schemas are kept. Of two functions with one name the second asks for no schema again.
     """
     java_columns = session_of(spark).parseDataType(columns.json()).asNullable()
-    fields = (place.registry, place.authorization, place.folder, place.writer, place.reader)
+    fields = (place.registry, place.authorization, place.folder, place.writer, place.reader, place.topics)
     function = new(spark, shared_class(spark, _FUNCTION), *fields, run, java_columns)
     return Column(function.of(value._jc))

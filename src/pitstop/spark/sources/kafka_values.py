@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import re
 import secrets
+from contextlib import suppress
 from decimal import Decimal
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -46,19 +48,33 @@ def with_avro(messages: DataFrame, source: Source) -> DataFrame:
 def _place_of_schemas(source: Source) -> SchemaPlace:
     options = source.options
     reader = options.get("readerSchema")
-    if "schemaFolder" in options:
-        return SchemaPlace(folder=str(local_path(options["schemaFolder"], "The schema folder")), reader=reader)
     if "avroSchema" in options:
         return SchemaPlace(writer=options["avroSchema"], reader=reader)
-    url = urlsplit(revealed_url(options["schemaRegistry"]))
+    topics = f"the topics {options['pattern']}" if "pattern" in options else f"topic {options['topics'].replace(',', ' or ')}"
+    if "schemaFolder" in options:
+        folder = str(local_path(options["schemaFolder"], "The schema folder"))
+        return SchemaPlace(folder=folder, reader=reader, topics=topics)
+    url = _address(options["schemaRegistry"])
     address = urlunsplit((url.scheme, url.netloc.rpartition("@")[2], url.path.rstrip("/"), "", ""))
     if url.username is None:
-        return SchemaPlace(address, reader=reader)
+        return SchemaPlace(address, reader=reader, topics=topics)
     user = f"{unquote(url.username)}:{unquote(url.password or '')}"
     credentials = base64.b64encode(user.encode()).decode()
     for name in names_in(options["schemaRegistry"]):
         noted(credentials, name)
-    return SchemaPlace(address, f"Basic {credentials}", reader=reader)
+    return SchemaPlace(address, f"Basic {credentials}", reader=reader, topics=topics)
+
+
+def _address(registry: str) -> SplitResult:
+    """Return the address of a registry, with the values of its secrets. UsageError, without these, if it is none."""
+    whole = revealed_url(registry)
+    with suppress(ValueError):  # whose words would have a part of a secret
+        url = urlsplit(whole)
+        if url.scheme in ("http", "https") and url.hostname and url.port != 0 and not re.search(r"\s", whole):
+            return url
+    names = sorted(set(names_in(registry)))
+    held = f"what secret {' or '.join(names)} holds" if names else repr(registry)
+    raise UsageError(f"schema_registry is a URL with http:// or https:// and a host, and {held} is none.")
 
 
 def with_changes(messages: DataFrame, source: Source) -> DataFrame:
