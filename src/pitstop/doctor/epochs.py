@@ -19,6 +19,7 @@ from pitstop.doctor.logs import (
     planned_epoch,
     query_id,
 )
+from pitstop.doctor.numbers import missing_between
 from pitstop.doctor.stores import IdOf
 from pitstop.kit.counts import counted
 
@@ -189,7 +190,8 @@ def _fit(examination: Examination, logs: EpochLogs) -> None:
             advice=_COPY_ADVICE,
         )
         return
-    if planned > 0 and planned - 1 not in logs.planned_numbers:
+    may_be_sparse = _may_be_sparse(examination, logs)
+    if planned > 0 and planned - 1 not in logs.planned_numbers and not may_be_sparse:
         name = f"{OFFSETS}/{planned - 1}"
         examination.find(
             Code.OFFSETS_MISSING,
@@ -205,10 +207,11 @@ def _fit(examination: Examination, logs: EpochLogs) -> None:
             Severity.DAMAGE,
             f"Epoch {last} is committed, and the last planned one is {planned}: files of {OFFSETS} are missing, and a restart "
             f"runs epoch {planned} again.",
-            [f"{OFFSETS}/{number}" for number in range(planned + 1, last + 1)],
+            [f"{OFFSETS}/{number}" for number in missing_between((), planned + 1, last)[1]],
             advice=_COPY_ADVICE,
+            total=last - planned,
         )
-    elif last == planned - 1:
+    elif last == planned - 1 or (may_be_sparse and last == logs.planned_numbers[-2]):
         examination.find(
             Code.EPOCH_UNFINISHED,
             Severity.WARNING,
@@ -223,26 +226,60 @@ def _fit(examination: Examination, logs: EpochLogs) -> None:
             Severity.DAMAGE,
             f"Epoch {planned} is the last planned one, and {since}: a restart takes epochs {last + 1} to {planned - 1} for done, "
             f"and runs epoch {planned} alone.",
-            [f"{COMMITS}/{number}" for number in range(last + 1, planned)],
+            [f"{COMMITS}/{number}" for number in missing_between((), last + 1, planned - 1)[1]],
             advice=_COPY_ADVICE,
+            total=planned - 1 - last,
         )
+
+
+def _may_be_sparse(examination: Examination, logs: EpochLogs) -> bool:
+    """Return True if the logs may be those of asynchronous progress tracking, which writes both of them at intervals.
+
+    It is for queries without state. A commit without its plan, or several plans without commits, is none of its doing.
+    """
+    planned, committed = set(logs.planned_numbers), logs.committed_numbers
+    if "state" in examination.tree.children.get("", set()) or len(planned) < 2 or not committed:
+        return False
+    oldest, newest = logs.planned_numbers[0], logs.planned_numbers[-1]
+    fits = all(number in planned for number in committed if number >= oldest) and committed[-1] >= logs.planned_numbers[-2]
+    return fits and newest - oldest >= len(planned)
 
 
 def _gaps(examination: Examination, logs: EpochLogs) -> None:
     """Find epochs that are missing between others, and that a restart does not read."""
-    for folder, numbers in ((OFFSETS, logs.planned_numbers), (COMMITS, logs.committed_numbers)):
+    if _may_be_sparse(examination, logs):
+        first, last = logs.planned_numbers[0], logs.planned_numbers[-1]
+        total, missing = missing_between(logs.planned_numbers, first, last)
+        examination.find(
+            Code.SPARSE_LOGS,
+            Severity.WARNING,
+            f"{counted(total, 'epoch')} between {first} and {last} {'is' if total == 1 else 'are'} in neither log. The query has "
+            "no state, so it may run with asyncProgressTrackingEnabled, which writes logs at intervals; otherwise files were lost.",
+            [f"{OFFSETS}/{number}" for number in missing],
+            advice="If the query does not set asyncProgressTrackingEnabled, put the files back from a copy of the checkpoint.",
+            total=total,
+        )
+    for folder, numbers, others in (
+        (OFFSETS, logs.planned_numbers, logs.committed_numbers),
+        (COMMITS, logs.committed_numbers, logs.planned_numbers),
+    ):
         if not numbers:
             continue
         first, last = numbers[0], numbers[-1]
-        missing = sorted(set(range(first, last)) - set(numbers))
-        if folder == OFFSETS:  # the one before the last is a finding of its own
-            missing = [number for number in missing if number != last - 1]
-        if missing:
-            shown = ", ".join(map(str, missing[:5])) + (", ..." if len(missing) > 5 else "")
+        # The one before the last is a finding of its own.
+        present = {*numbers, last - 1} if folder == OFFSETS else set(numbers)
+        if _may_be_sparse(examination, logs):
+            missing = sorted(number for number in set(others) - present if first < number < last)
+            total = len(missing)
+        else:
+            total, missing = missing_between(present, first, last)
+        if total:
+            shown = ", ".join(map(str, missing[:5])) + (", ..." if total > 5 else "")
             examination.find(
                 Code.LOG_GAP,
                 Severity.WARNING,
-                f"{counted(len(missing), 'file')} of {folder} between {first} and {last} {'is' if len(missing) == 1 else 'are'} "
+                f"{counted(total, 'file')} of {folder} between {first} and {last} {'is' if total == 1 else 'are'} "
                 f"missing: {shown}. A restart does not read them; going back to an epoch does.",
-                [f"{folder}/{number}" for number in missing[:100]],
+                [f"{folder}/{number}" for number in missing],
+                total=total,
             )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pitstop.doctor.files import Tree
 from pitstop.doctor.findings import Code, Finding, Severity
 from pitstop.doctor.inspecting import Inspector
+from pitstop.doctor.numbers import MOST_NAMED
 
 
 @dataclass
@@ -28,6 +29,9 @@ class Examination:
         files: list[str] | None = None,
         operator: int | None = None,
         advice: str = "",
+        total: int | None = None,
     ) -> None:
-        """Add a finding."""
-        self.findings.append(Finding(code, severity, sentence, tuple(files or ()), operator, advice))
+        """Add a finding, which names a hundred of its files. ``total``: how many they are, if ``files`` are not all."""
+        names = tuple((files or [])[:MOST_NAMED])
+        more = (len(files or ()) if total is None else total) - len(names)
+        self.findings.append(Finding(code, severity, sentence, names, operator, advice, more))

@@ -17,6 +17,7 @@ from pitstop.doctor.stores import is_temporary
 from pitstop.errors import UsageError
 from pitstop.kit.counts import counted
 
+_TOPS = ("metadata", "offsets", "commits", "sources", "state")
 _CODEC = "spark.sql.streaming.stateStore.compression.codec"
 
 
@@ -38,6 +39,7 @@ def examine(tree: Tree, whole: bool = False) -> Checkpoint:
     sources = read_sources(examination, logs, job)
     operators, rocksdb = read_operators(examination, logs, job)
     health_of(examination, logs, operators)
+    _unreadable(examination)
     _temporaries(examination)
     _coverage(examination)
     names = [facts for files in tree.folders.values() for name, facts in files.items() if not name.startswith(".")]
@@ -57,6 +59,20 @@ def examine(tree: Tree, whole: bool = False) -> Checkpoint:
         bytes=sum(facts.size for facts in names),
         findings=tuple(sorted(examination.findings, key=lambda finding: order.index(finding.severity))),
     )
+
+
+def _unreadable(examination: Examination) -> None:
+    for path, reason in sorted(examination.tree.unreadable.items()):
+        severity = Severity.WARNING if path.partition("/")[0] in _TOPS else Severity.NOTE
+        if severity is Severity.WARNING and reason.startswith("cannot"):
+            severity = Severity.DAMAGE
+        examination.find(
+            Code.PATH_UNREADABLE,
+            severity,
+            f"{path} {reason}: nothing is known of what it holds.",
+            [path],
+            advice="Examine it as the user of the query, and in the folder that a link leads to.",
+        )
 
 
 def _temporaries(examination: Examination) -> None:

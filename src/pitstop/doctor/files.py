@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from pitstop.doctor.numbers import is_number
 from pitstop.errors import UsageError
 
 
@@ -23,6 +25,8 @@ class Folder(Protocol):
     """A folder, on a disk or in an object store."""
 
     address: str
+    unreadable: dict[str, str]
+    """Path -> the reason why it is not in the listing, once that is done."""
 
     def listing(self) -> Iterator[tuple[str, str, FileFacts]]:
         """Yield the folder (empty for the top), name and facts of each file."""
@@ -38,18 +42,40 @@ class LocalFolder:
 
     def __init__(self, path: Path) -> None:
         self.address, self._path = str(path), path
+        self.unreadable: dict[str, str] = {}
 
     def listing(self) -> Iterator[tuple[str, str, FileFacts]]:
-        folders = [("", str(self._path))]
+        folders = [""]
         while folders:
-            folder, path = folders.pop()
-            with os.scandir(path) as entries:
-                for entry in entries:
-                    if entry.is_dir():
-                        folders.append((f"{folder}/{entry.name}" if folder else entry.name, entry.path))
-                    else:
-                        status = entry.stat()
-                        yield folder, entry.name, FileFacts(status.st_size, status.st_mtime)
+            folder = folders.pop()
+            try:
+                with os.scandir(self._path / folder) as scan:
+                    entries = list(scan)
+            except (FileNotFoundError, NotADirectoryError):
+                if not folder:
+                    raise
+                continue  # removed since its parent was listed
+            except OSError as error:
+                if not folder:
+                    raise
+                self.unreadable[folder] = f"cannot be read: {error.strerror or error}"
+                continue
+            for entry in entries:
+                path = f"{folder}/{entry.name}" if folder else entry.name
+                try:
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(path)
+                        continue
+                    status = entry.stat()
+                except FileNotFoundError:
+                    continue  # a temporary file that was renamed since, or a link that leads nowhere
+                except OSError as error:
+                    self.unreadable[path] = f"cannot be read: {error.strerror or error}"
+                    continue
+                if stat.S_ISDIR(status.st_mode):
+                    self.unreadable[path] = "is a link to a folder, which is not followed"
+                elif stat.S_ISREG(status.st_mode):
+                    yield folder, entry.name, FileFacts(status.st_size, status.st_mtime)
 
     def read(self, name: str, start: int = 0, end: int | None = None) -> bytes:
         with open(f"{self.address}/{name}", "rb") as file:
@@ -65,6 +91,7 @@ class RemoteFolder:
         import fsspec
 
         self.address = address
+        self.unreadable: dict[str, str] = {}
         self._system, self._path = fsspec.core.url_to_fs(address)
 
     def listing(self) -> Iterator[tuple[str, str, FileFacts]]:
@@ -95,6 +122,7 @@ class Tree:
         """Folder -> names of the folders in it."""
         for path, name, facts in folder.listing():
             self.folders.setdefault(path, {})[name] = facts
+        self.unreadable = folder.unreadable
         for path in self.folders:
             while path:
                 parent, _, name = path.rpartition("/")
@@ -110,11 +138,11 @@ class Tree:
 
     def numbers(self, folder: str) -> list[int]:
         """Return the numbers that are names of files in a folder, in order."""
-        return sorted(int(name) for name in self.names(folder) if name.isdecimal() and name.isascii())
+        return sorted(int(name) for name in self.names(folder) if is_number(name))
 
     def numbered_folders(self, folder: str) -> list[int]:
         """Return the numbers that are names of folders in a folder, in order."""
-        return sorted(int(name) for name in self.children.get(folder, ()) if name.isdecimal() and name.isascii())
+        return sorted(int(name) for name in self.children.get(folder, ()) if is_number(name))
 
     def facts(self, name: str) -> FileFacts | None:
         """Return the facts of a file; None if it is not there."""

@@ -41,6 +41,7 @@ class Code(StrEnum):
     NO_EPOCH = "no-epoch"
     EPOCH_UNFINISHED = "epoch-unfinished"
     LOG_GAP = "log-gap"
+    SPARSE_LOGS = "sparse-logs"
     SOURCES_DIFFER = "sources-differ"
     SETTINGS_DIFFER = "settings-differ"
     WATERMARK_WENT_BACK = "watermark-went-back"
@@ -54,6 +55,7 @@ class Code(StrEnum):
     STATE_GROWS = "state-grows"
     PARTITIONS_DIFFER = "partitions-differ"
     FOREIGN_PATHS = "foreign-paths"
+    PATH_UNREADABLE = "path-unreadable"
     OLD_DAMAGE = "old-damage"
     TEMPORARY_FILES = "temporary-files"
     OLDER_EPOCHS = "older-epochs"
@@ -71,3 +73,5 @@ class Finding:
     operator: int | None = None
     advice: str = ""
     """A sentence: what to do."""
+    more_files: int = 0
+    """Files beyond the hundred that are named."""

@@ -4,15 +4,30 @@ from __future__ import annotations
 
 import io
 import json
+import struct
 import zipfile
 import zlib
 from enum import StrEnum
+
+from pitstop.doctor.numbers import whole
 
 SST_END = bytes.fromhex("f7cff485b741e288")
 """The last bytes of each block-based table of RocksDB."""
 _LZ4, _LZ4_HEADER = b"LZ4Block", 21
 _MAGICS = {"zstd": b"\x28\xb5\x2f\xfd", "snappy": b"\x82SNAPPY\x00", "lzf": b"ZV"}
 _HADOOP = b"crc\x00"
+ZIP_ERRORS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    OSError,
+    ValueError,
+    OverflowError,
+    LookupError,
+    RuntimeError,
+)
+"""Errors with which zipfile ends on damaged bytes; RuntimeError is an encrypted entry or an unknown method, too."""
 _SLOW_BYTES = 1 << 20
 """The largest file whose CRC32C is computed, in plain Python."""
 
@@ -58,7 +73,7 @@ def zip_flaw(content: bytes) -> Flaw | None:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as packed:
             return None if packed.testzip() is None else Flaw.CHECKSUM
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError, RuntimeError):
+    except ZIP_ERRORS:
         return Flaw.CUT if content.startswith(b"PK\x03\x04") else Flaw.GARBAGE
 
 
@@ -83,8 +98,8 @@ def spark_flaw(content: bytes, note: bytes) -> Flaw | None:
     """Return the flaw of a file beside which Spark 4.1 and later wrote ``note``, the file ``<name>.crc`` as JSON."""
     try:
         facts = json.loads(note)
-        size, value, algorithm = int(facts["mainFileSize"]), int(facts["value"]), facts["algorithm"]
-    except (ValueError, KeyError, TypeError):
+        size, value, algorithm = whole(facts["mainFileSize"]), whole(facts["value"]), facts["algorithm"]
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
     if size != len(content):
         return Flaw.CUT if len(content) < size else Flaw.CHECKSUM
@@ -99,7 +114,7 @@ def note_flaw(note: bytes) -> Flaw | None:
         return Flaw.EMPTY
     try:
         facts = json.loads(note)
-        int(facts["mainFileSize"]), int(facts["value"])
+        whole(facts["mainFileSize"]), whole(facts["value"])
     except (ValueError, KeyError, TypeError, RecursionError):
         return Flaw.CUT if note.startswith(b"{") else Flaw.GARBAGE
     return None

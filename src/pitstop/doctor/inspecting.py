@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from pitstop.doctor.files import Tree
-from pitstop.doctor.flaws import SST_END, Flaw, hadoop_flaw, note_flaw, spark_flaw, stream_flaw, zip_flaw
+from pitstop.doctor.flaws import SST_END, ZIP_ERRORS, Flaw, hadoop_flaw, note_flaw, spark_flaw, stream_flaw, zip_flaw
 from pitstop.doctor.logs import UnreadableError
+from pitstop.doctor.numbers import whole
 
 T = TypeVar("T")
 USUAL_BYTES = 64 << 20
@@ -96,13 +97,13 @@ class Inspector:
                 options = next((entry for entry in packed.namelist() if entry.startswith("OPTIONS")), None)
                 settings = packed.read(options)[:4000].decode(errors="replace") if options else ""
             facts: dict[str, Any] = json.loads(text.partition("\n")[2])
-            files = {str(file["dfsSstFileName"]): int(file["sizeBytes"]) for file in facts.get("sstFiles") or ()}
+            files = {str(file["dfsSstFileName"]): whole(file["sizeBytes"]) for file in facts.get("sstFiles") or ()}
             files |= {str(file["dfsLogFileName"]): -1 for file in facts.get("logFiles") or ()}
-            keys = int(facts["numKeys"]) if "numKeys" in facts else None
-        except (zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError, OSError, RuntimeError) as error:
+            keys = whole(facts["numKeys"]) if "numKeys" in facts else None
+        except (*ZIP_ERRORS, TypeError, AttributeError) as error:
             raise UnreadableError(Flaw.GARBAGE, f"its metadata cannot be read ({error})") from None
         _, _, version = settings.partition("rocksdb_version=")
-        return files, keys, version.splitlines()[0].strip() if version else None
+        return files, keys, version.partition("\n")[0].strip() if version else None
 
     def _may_read(self, size: int) -> bool:
         coverage = self.coverage

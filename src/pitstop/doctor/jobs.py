@@ -28,5 +28,5 @@ def job_facts(examination: Examination) -> JobFacts:
         sources = tuple(f"{stage} (read by {reader})" if reader else str(stage) for stage, reader in facts.get("sources") or ())
         operators = tuple(str(slot[0]) for slot in (facts.get("plan") or {}).get("operators") or ())
         return JobFacts(str(facts.get("job_name") or facts.get("job_id")), sources, operators)
-    except (UnreadableError, ValueError, TypeError, AttributeError, LookupError):
+    except (UnreadableError, ValueError, TypeError, AttributeError, LookupError, RecursionError):
         return JobFacts()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pitstop.doctor.flaws import Flaw
+from pitstop.doctor.numbers import whole
 from pitstop.snapshots.checkpoint import NO_OFFSET
 
 
@@ -58,7 +59,7 @@ def planned_epoch(content: bytes) -> PlannedEpoch:
     facts = _object(lines[0])
     try:
         settings = {str(key): str(value) for key, value in dict(facts.get("conf") or {}).items()}
-        watermark, planned = int(facts.get("batchWatermarkMs", 0)), int(facts.get("batchTimestampMs", 0))
+        watermark, planned = whole(facts.get("batchWatermarkMs", 0)), whole(facts.get("batchTimestampMs", 0))
     except (TypeError, ValueError):
         raise UnreadableError(Flaw.GARBAGE, "its second line is not that of an offset log") from None
     if "batchTimestampMs" not in facts:
@@ -77,9 +78,9 @@ def committed_epoch(content: bytes) -> CommittedEpoch:
         raise UnreadableError(Flaw.CUT, "it has no second line")
     facts = _object(lines[0])
     try:
-        watermark = int(facts["nextBatchWatermarkMs"])
+        watermark = whole(facts["nextBatchWatermarkMs"])
         ids = {
-            int(operator): tuple(tuple(str(one) for one in stores or ()) for stores in partitions)
+            whole(operator): tuple(tuple(str(one) for one in stores or ()) for stores in partitions)
             for operator, partitions in dict(facts.get("stateUniqueIds") or {}).items()
         }
     except (KeyError, TypeError, ValueError):
@@ -115,12 +116,13 @@ def _versioned(content: bytes, newest: int) -> tuple[int, list[str]]:
     if not content:
         raise UnreadableError(Flaw.EMPTY)
     try:
-        first, *lines = content.decode().splitlines()
+        first, *lines = content.decode().removesuffix("\n").split("\n")  # JSON may hold other ends of lines
     except UnicodeDecodeError:
         raise UnreadableError(Flaw.GARBAGE, "it is no text") from None
     except ValueError:
         raise UnreadableError(Flaw.GARBAGE) from None
-    if not first.startswith("v") or not first[1:].isdecimal():
+    first = first.removesuffix("\r")
+    if not first.startswith("v") or not first[1:].isdecimal() or len(first) > 10:
         raise UnreadableError(Flaw.CUT if first == "v" else Flaw.GARBAGE, "its first line is no version")
     if int(first[1:]) > newest:
         raise FutureError(first[1:])

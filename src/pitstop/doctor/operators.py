@@ -10,6 +10,7 @@ from pitstop.doctor.facts import Operator, OperatorKind, Partition, kind_of
 from pitstop.doctor.findings import Code, Severity
 from pitstop.doctor.jobs import JobFacts
 from pitstop.doctor.logs import FutureError, UnreadableError
+from pitstop.doctor.numbers import is_number
 from pitstop.doctor.reading_schemas import read_families
 from pitstop.doctor.reading_state import StateReader
 from pitstop.doctor.schemas import ColumnFamily, OperatorMetadata, operator_metadata
@@ -167,7 +168,7 @@ def _partitions_expected(logs: EpochLogs, metadata: OperatorMetadata | None, sto
     if metadata is not None and metadata.stores:
         return metadata.stores[0].partitions
     setting = logs.settings.get(_PARTITIONS, "")
-    return int(setting) if setting.isdecimal() else len({store.partition for store in stores})
+    return int(setting) if is_number(setting) else len({store.partition for store in stores})
 
 
 def _provider(logs: EpochLogs, stores: list[Store]) -> str | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import re
 
 from pitstop.doctor.examination import Examination
 from pitstop.doctor.findings import Code, Severity
@@ -77,7 +79,7 @@ def _below(path: str, operator: int) -> str:
 
 def _foreign(examination: Examination, operator: int, paths: list[str]) -> None:
     """Find paths that lead out of this folder: the checkpoint was moved, or is a copy."""
-    roots = {path.rpartition(f"/state/{operator}/")[0] for path in paths}
+    roots = {path.rpartition(f"/state/{operator}/")[0] or "/" for path in paths}
     here = _plain(examination.tree.address)
     foreign = sorted(root for root in roots if _plain(root) != here)
     if foreign:
@@ -93,6 +95,8 @@ def _foreign(examination: Examination, operator: int, paths: list[str]) -> None:
 
 
 def _plain(address: str) -> str:
-    for scheme in ("file://", "file:"):
-        address = address.removeprefix(scheme)
-    return "/" + address.strip("/") if "://" not in address else address.rstrip("/")
+    """Return an address that can be compared: of a folder of this machine absolute, without links and dots."""
+    if "://" in address and not address.startswith("file:"):
+        return re.sub(r"^s3[an]:", "s3:", address).rstrip("/")
+    path = re.sub(r"^file:/*(?=/)", "", address)
+    return path if "\x00" in path else os.path.realpath(path)

@@ -8,9 +8,9 @@ from typing import Any
 from pitstop.doctor.epochs import EpochLogs
 from pitstop.doctor.examination import Examination
 from pitstop.doctor.findings import Code, Severity
-from pitstop.doctor.flaws import Flaw
 from pitstop.doctor.jobs import JobFacts
 from pitstop.doctor.logs import FutureError, UnreadableError, files_read
+from pitstop.doctor.numbers import LARGEST, is_number, missing_between
 from pitstop.doctor.sources import Source, SourceKind, described, offset_of, with_files
 
 _COMPACT = ".compact"
@@ -65,23 +65,22 @@ def _with_log(examination: Examination, source: Source, folder: str) -> Source:
     tree, last = examination.tree, _log_offset(source)
     names = tree.names(folder)
     parts = set(tree.numbers(folder))
-    compacts = {int(name.removesuffix(_COMPACT)) for name in names if name.endswith(_COMPACT) and name[0] != "."}
+    compacts = {
+        int(name.removesuffix(_COMPACT)) for name in names if name.endswith(_COMPACT) and is_number(name.removesuffix(_COMPACT))
+    }
     newest = max(parts | compacts | {last})
     base = max((number for number in compacts if number <= newest), default=None)
     first = 0 if base is None else base + 1
-    needed = ([] if base is None else [f"{folder}/{base}{_COMPACT}"]) + [f"{folder}/{n}" for n in range(first, newest + 1)]
+    here = [f"{folder}/{number}" for number in sorted(parts) if number >= first]
+    needed = ([] if base is None else [f"{folder}/{base}{_COMPACT}"]) + here
+    _find_missing(examination, source, folder, *missing_between(parts, first, newest))
     entries: list[dict[str, Any]] = []
     for name in needed:
         try:
             entries += examination.inspector.parsed(name, files_read)
         except UnreadableError as error:
-            missing = error.flaw is Flaw.MISSING
             examination.find(
-                Code.LATER_FORMAT
-                if isinstance(error, FutureError)
-                else Code.SOURCE_LOG_MISSING
-                if missing
-                else Code.SOURCE_LOG_UNREADABLE,
+                Code.LATER_FORMAT if isinstance(error, FutureError) else Code.SOURCE_LOG_UNREADABLE,
                 Severity.DAMAGE,
                 f"File {name} {error}. It names files that source {source.number} has read: without it Spark does not start, "
                 "or reads them again.",
@@ -92,9 +91,23 @@ def _with_log(examination: Examination, source: Source, folder: str) -> Source:
     return with_files(source, entries, newest)
 
 
+def _find_missing(examination: Examination, source: Source, folder: str, total: int, numbers: list[int]) -> None:
+    if total:
+        shown = ", ".join(f"{folder}/{number}" for number in numbers[:3]) + (f" and {total - 3:,} more" if total > 3 else "")
+        examination.find(
+            Code.SOURCE_LOG_MISSING,
+            Severity.DAMAGE,
+            f"{'File' if total == 1 else 'Files'} {shown} {'is' if total == 1 else 'are'} missing, with names of files that "
+            f"source {source.number} has read: Spark does not start, or reads them again.",
+            [f"{folder}/{number}" for number in numbers],
+            advice="Put the files back from a copy of the checkpoint.",
+            total=total,
+        )
+
+
 def _older(examination: Examination, folder: str, names: set[str]) -> None:
     for name in sorted(names):
-        if name.removesuffix(_COMPACT).isdecimal():
+        if is_number(name.removesuffix(_COMPACT)):
             try:
                 examination.inspector.parsed(f"{folder}/{name}", files_read)
             except UnreadableError as error:
@@ -108,7 +121,7 @@ def _older(examination: Examination, folder: str, names: set[str]) -> None:
 
 def _log_offset(source: Source) -> int:
     value = source.offset.get("logOffset") if isinstance(source.offset, dict) else None
-    return value if isinstance(value, int) else -1
+    return value if isinstance(value, int) and -1 <= value <= LARGEST else -1
 
 
 def _fit(examination: Examination, logs: EpochLogs) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -11,6 +10,7 @@ from pitstop.doctor.examination import Examination
 from pitstop.doctor.findings import Code, Severity
 from pitstop.doctor.flaws import Flaw
 from pitstop.doctor.logs import UnreadableError
+from pitstop.doctor.numbers import missing_between
 from pitstop.doctor.stores import ARCHIVED_LOGS, DEFAULT, TABLES, Chain, IdOf, Store, chain
 from pitstop.kit.counts import counted
 
@@ -57,7 +57,8 @@ class StateReader:
             facts.restart_bytes = {store.folder: 0 for store in stores}
             return facts
         self._find_partitions(operator, names, stores, partitions)
-        missing: dict[str, list[str]] = defaultdict(list)
+        missing: list[str] = []
+        missing_count = 0
         flaws: dict[str, Flaw] = {}
         replaced: dict[str, Flaw] = {}
         bases: list[int] = []
@@ -66,15 +67,16 @@ class StateReader:
             parts = chain(store, version, identifier)
             bases.append(parts.base_version if parts.base is not None else 0)
             facts.replayed = max(facts.replayed, len(parts.changes))
-            if parts.missing:
-                missing[store.folder] = [store.path(name) for name in parts.missing]
+            if parts.missing and store.versions:  # a store without any file is a finding of its own
+                missing += [store.path(name) for name in parts.missing]
+                missing_count += parts.missing_count
             flaws_here = self._flaws(store, parts, facts)
             if flaws_here and self._can_do_without(store, parts, identifier, flaws_here):
                 replaced |= flaws_here
             else:
                 flaws |= flaws_here
         facts.snapshot_version = min(bases, default=0) or None
-        self._find_missing(operator, version, missing)
+        self._find_missing(operator, version, missing, missing_count)
         self._find_flaws(operator, version, flaws)
         self._find_replaced(operator, replaced)
         return facts
@@ -153,18 +155,23 @@ class StateReader:
 
     def _find_partitions(self, operator: int, names: list[str], stores: list[Store], partitions: int) -> None:
         here = {(store.partition, store.name) for store in stores if store.versions}
-        expected = [(partition, name) for partition in range(partitions) for name in names or [DEFAULT]]
-        absent = [pair for pair in expected if pair not in here]
+        absent, total = [], 0
+        for name in names or [DEFAULT]:
+            count, numbers = missing_between((partition for partition, store in here if store == name), 0, partitions - 1)
+            absent += [(number, name) for number in numbers]
+            total += count
+        absent.sort(key=lambda pair: pair[0])
         if absent:
             folders = [f"state/{operator}/{partition}" + ("" if name == DEFAULT else f"/{name}") for partition, name in absent]
             self._examination.find(
                 Code.PARTITION_MISSING,
                 Severity.DAMAGE,
-                f"Operator {operator} has no files of state in {_some(folders)}: of {len(expected)} stores "
-                f"{counted(len(absent), 'has', 'have')} none.",
+                f"Operator {operator} has no files of state in {_some(folders, total)}: of "
+                f"{partitions * len(names or [DEFAULT])} stores {counted(total, 'has', 'have')} none.",
                 folders,
                 operator=operator,
                 advice=_ADVICE,
+                total=total,
             )
         beyond = sorted({store.partition for store in stores if store.partition >= partitions and store.versions})
         if beyond:
@@ -177,18 +184,17 @@ class StateReader:
                 operator=operator,
             )
 
-    def _find_missing(self, operator: int, version: int, missing: dict[str, list[str]]) -> None:
-        # A store without any file is a finding of its own.
-        names = [name for store in self._stores if store.versions for name in missing.get(store.folder, ())]
+    def _find_missing(self, operator: int, version: int, names: list[str], total: int) -> None:
         if names:
             self._examination.find(
                 Code.STATE_MISSING,
                 Severity.DAMAGE,
                 f"State of operator {operator} cannot be built: a restart reads version {version}, and "
-                f"{_some(names)} {'is' if len(names) == 1 else 'are'} missing.",
+                f"{_some(names, total)} {'is' if total == 1 else 'are'} missing.",
                 names,
                 operator=operator,
                 advice=_ADVICE,
+                total=total,
             )
 
     def _find_replaced(self, operator: int, flaws: dict[str, Flaw]) -> None:
@@ -221,6 +227,6 @@ def _listed(flaws: dict[str, Flaw]) -> str:
     return ", ".join(shown) + (f", and {counted(more, 'more file')}" if more > 0 else "")
 
 
-def _some(names: list[str]) -> str:
-    more = len(names) - _SHOWN
+def _some(names: list[str], total: int) -> str:
+    more = total - min(len(names), _SHOWN)
     return ", ".join(names[:_SHOWN]) + (f" and {more:,} more" if more > 0 else "")

@@ -9,6 +9,7 @@ from typing import Any
 
 from pitstop.doctor.flaws import Flaw
 from pitstop.doctor.logs import FutureError, UnreadableError
+from pitstop.doctor.numbers import whole
 
 _TYPES = {"long": "bigint", "integer": "int", "short": "smallint", "byte": "tinyint"}
 DELAY = "spark.watermarkDelayMs"
@@ -70,7 +71,7 @@ def state_schema(content: bytes) -> StateSchema:
         raise UnreadableError(Flaw.EMPTY)
     reader = _Reader(content)
     version = reader.text()
-    if not version.startswith("v") or not version[1:].isdecimal():
+    if not version.startswith("v") or not version[1:].isdecimal() or len(version) > 10:
         raise UnreadableError(Flaw.GARBAGE, "its first text is no version")
     number = int(version[1:])
     if number > 3:
@@ -97,7 +98,7 @@ def _family(reader: _Reader) -> ColumnFamily:
         reader.chunks()
     try:
         kind = str(json.loads(encoding).get("keyStateEncoderType")) if encoding else None
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         kind = None
     return ColumnFamily(name, keys, values, kind)
 
@@ -165,7 +166,7 @@ def _delay(field: dict[str, Any]) -> int | None:
     metadata, kind = field.get("metadata") or {}, field["type"]
     inner = kind.get("fields", ()) if isinstance(kind, dict) else ()
     delays = (metadata.get(DELAY), *(_delay(each) for each in inner))
-    return next((int(delay) for delay in delays if delay is not None), None)
+    return next((whole(delay) for delay in delays if delay is not None), None)
 
 
 def type_text(kind: Any) -> str:
@@ -200,8 +201,8 @@ def operator_metadata(content: bytes) -> OperatorMetadata:
         stores = tuple(
             StoreInfo(
                 str(store["storeName"]),
-                int(store["numPartitions"]),
-                int(store.get("numColsPrefixKey", 0)),
+                whole(store["numPartitions"]),
+                whole(store.get("numColsPrefixKey", 0)),
                 tuple(str(path) for path in store.get("stateSchemaFilePaths") or ()),
             )
             for store in facts["stateStoreInfo"]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from pitstop.doctor.numbers import is_number, whole_or
 from pitstop.kit.counts import counted
 
 
@@ -65,11 +66,11 @@ def described(number: int, name: str | None, text: str | None, has_start_time: b
 
 def with_files(source: Source, entries: list[dict[str, Any]], log_number: int) -> Source:
     """Return a source of files with what its log tells: how many files it has read, and the newest."""
-    newest = max(entries, key=lambda entry: int(entry.get("timestamp", 0)), default=None)
+    newest = max(entries, key=lambda entry: whole_or(entry.get("timestamp"), 0), default=None)
     details = source.details | {"files": len(entries), "parts": log_number + 1}
     if newest is None:
         return Source(source.number, source.name, source.kind, f"{source.summary}, no file", source.offset, details)
-    details |= {"newest": newest["path"], "newest_ms": int(newest.get("timestamp", 0))}
+    details |= {"newest": newest["path"], "newest_ms": whole_or(newest.get("timestamp"), 0)}
     summary = f"{counted(len(entries), 'file')} read, the newest {newest['path']}"
     return Source(source.number, source.name, source.kind, summary, source.offset, details)
 
@@ -80,7 +81,7 @@ def _is_kafka(value: Any) -> bool:
         and bool(value)
         and all(
             isinstance(partitions, dict)
-            and all(number.isdecimal() and isinstance(offset, int) for number, offset in partitions.items())
+            and all(is_number(number) and isinstance(offset, int) for number, offset in partitions.items())
             for partitions in value.values()
         )
     )
@@ -122,7 +123,11 @@ _FORMS: tuple[tuple[SourceKind, Callable[[Any], bool], Callable[[Any], str]], ..
     ),
     (SourceKind.DELTA, _has("reservoirId", "reservoirVersion"), _delta_words),
     (SourceKind.ICEBERG, _has("snapshot_id", "position"), _iceberg_words),
-    (SourceKind.KINESIS, _has("metadata", "shards"), lambda value: counted(len(value["shards"]), "shard")),
+    (
+        SourceKind.KINESIS,
+        lambda value: _has("metadata", "shards")(value) and isinstance(value["shards"], dict | list),
+        lambda value: counted(len(value["shards"]), "shard"),
+    ),
     (SourceKind.KAFKA, _is_kafka, _kafka_words),
     (SourceKind.NUMBER, lambda value: isinstance(value, int) and not isinstance(value, bool), lambda value: f"{value:,}"),
 )

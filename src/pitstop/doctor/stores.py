@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from pitstop.doctor.files import FileFacts, Tree
+from pitstop.doctor.numbers import LARGEST, missing_between
 
 DEFAULT = "default"
 """The name of the only store of most operators."""
 TABLES, ARCHIVED_LOGS = "SSTs", "logs"
-_NAME = re.compile(r"(\d+)(?:_([^.]+))?\.(delta|snapshot|changelog|zip)")
+_NAME = re.compile(r"([0-9]{1,19})(?:_([^.]+))?\.(delta|snapshot|changelog|zip)")
 _METADATA = "_metadata"
 
 
@@ -72,7 +73,8 @@ class Chain:
     base_version: int
     changes: tuple[str, ...]
     missing: tuple[str, ...]
-    """Names of files that the chain lacks."""
+    """Names of files that the chain lacks, a hundred at most."""
+    missing_count: int = 0
 
 
 def stores_of(tree: Tree, operator: int) -> Iterator[Store]:
@@ -90,7 +92,7 @@ def stores_of(tree: Tree, operator: int) -> Iterator[Store]:
 def _store(tree: Tree, operator: int, partition: int, name: str, folder: str) -> Store:
     store = Store(operator, partition, name, folder)
     for file, facts in tree.names(folder).items():
-        if (match := _NAME.fullmatch(file)) is not None:
+        if (match := _NAME.fullmatch(file)) is not None and int(match[1]) <= LARGEST:
             version, identifier, kind = int(match[1]), match[2] or "", match[3]
             by_version = store.bases if kind in ("snapshot", "zip") else store.changes
             by_version.setdefault(version, {})[identifier] = file
@@ -117,13 +119,13 @@ def chain(store: Store, version: int, id_of: IdOf, below: int | None = None) -> 
     highest = version if below is None else below - 1
     bases = {number: file for number in store.bases if number <= highest and (file := _file(store.bases, number, id_of))}
     base = max(bases, default=0)
-    changes, missing = [], []
-    for number in range(base + 1, version + 1):
-        if (file := _file(store.changes, number, id_of)) is not None:
-            changes.append(file)
-        else:
-            missing.append(_expected(store, number, version, id_of(number)))
-    return Chain(version, bases.get(base), base, tuple(changes), tuple(missing))
+    numbers = sorted(number for number in store.changes if base < number <= version)
+    changes = {number: file for number in numbers if (file := _file(store.changes, number, id_of)) is not None}
+    count, missing = missing_between(changes, base + 1, version)
+    if missing and store.provider is Provider.ROCKSDB and not any(name.endswith(".changelog") for name in store.sizes):
+        count, missing = 1, [version]
+    names = tuple(_expected(store, number, id_of(number)) for number in missing)
+    return Chain(version, bases.get(base), base, tuple(changes.values()), names, count)
 
 
 def _file(files: dict[int, dict[str, str]], version: int, id_of: IdOf) -> str | None:
@@ -139,9 +141,9 @@ def _file(files: dict[int, dict[str, str]], version: int, id_of: IdOf) -> str | 
     return next(iter(by_id.values())) if identifier is None and len(by_id) == 1 else None
 
 
-def _expected(store: Store, number: int, version: int, identifier: str | None) -> str:
+def _expected(store: Store, number: int, identifier: str | None) -> str:
     suffix = f"_{identifier}" if identifier else ""
     if store.provider is Provider.HDFS:
         return f"{number}.delta"
     has_changelogs = any(name.endswith(".changelog") for name in store.sizes)
-    return f"{number}{suffix}.changelog" if has_changelogs else f"{version}{suffix}.zip"
+    return f"{number}{suffix}.changelog" if has_changelogs else f"{number}{suffix}.zip"

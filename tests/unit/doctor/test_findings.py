@@ -321,3 +321,71 @@ def test_epochs_that_were_written_twice(checkpoint):
     (checkpoint.folder / "state/0/0/2_b.changelog").unlink()
     damage = [finding for finding in checkpoint.report().findings if finding.severity is Severity.DAMAGE]
     assert [finding.files for finding in damage] == [("state/0/0/2_b.changelog",)]
+
+
+def test_numbers_that_are_none(checkpoint):
+    checkpoint.run(2)
+    checkpoint.plan(1, '{"logOffset":0}')
+    checkpoint.write("sources/0/0", 'v1\n{"path":"file:///in/0","timestamp":null}\n{"path":"file:///in/1","timestamp":1e999}')
+    assert checkpoint.report().sources[0].details["newest_ms"] == 0
+    checkpoint.write("commits/1", 'v1\n{"nextBatchWatermarkMs":1e999}')
+    assert checkpoint.codes(Severity.DAMAGE) == {Code.COMMIT_UNREADABLE}
+    checkpoint.write("offsets/1", 'v1\n{"batchWatermarkMs":1e999,"batchTimestampMs":0}\n-')
+    assert checkpoint.codes(Severity.DAMAGE) == {Code.COMMIT_UNREADABLE, Code.OFFSETS_UNREADABLE}
+
+
+def test_separators_of_lines_within_json(checkpoint):
+    checkpoint.plan(0, '{"page":"a\u2028b\u0085c"}')
+    assert checkpoint.codes(Severity.DAMAGE) == set()
+
+
+def test_links_and_files_that_go(checkpoint):
+    checkpoint.run(2)
+    (checkpoint.folder / "offsets/.2.tmp").symlink_to("away")
+    (checkpoint.folder / "loop").symlink_to("loop")
+    (checkpoint.folder / "commits/again").symlink_to(checkpoint.folder, target_is_directory=True)
+    findings = checkpoint.report().findings
+    assert {(finding.code, finding.severity, finding.files) for finding in findings} == {
+        (Code.PATH_UNREADABLE, Severity.WARNING, ("commits/again",)),
+        (Code.PATH_UNREADABLE, Severity.NOTE, ("loop",)),
+    }
+
+
+def test_epochs_far_apart(checkpoint):
+    checkpoint.run(2)
+    checkpoint.plan(20240101120000)
+    checkpoint.state([1, 2])
+    findings = {finding.code: finding for finding in checkpoint.report().findings}
+    assert (len(findings[Code.OFFSETS_AHEAD].files), findings[Code.OFFSETS_AHEAD].more_files) == (100, 20240101119898)
+    missing = findings[Code.STATE_MISSING]
+    assert len(missing.files) + missing.more_files == 2 * 20240101119998
+
+
+def test_asynchronous_progress_is_no_damage(checkpoint):
+    for epoch in (0, 40, 95):
+        checkpoint.plan(epoch)
+        checkpoint.commit(epoch)
+    assert checkpoint.codes() == {Code.SPARSE_LOGS}
+    (checkpoint.folder / "commits/95").unlink()
+    assert checkpoint.codes() == {Code.SPARSE_LOGS, Code.EPOCH_UNFINISHED}
+    (checkpoint.folder / "offsets/40").unlink()
+    assert Code.OFFSETS_MISSING in checkpoint.codes(Severity.DAMAGE)
+
+
+def test_few_versions_do_not_grow(checkpoint):
+    checkpoint.run(4)
+    for version in range(1, 5):
+        checkpoint.state([version], size=1000 * version, ending="snapshot")
+    assert Code.STATE_GROWS not in checkpoint.codes()
+
+
+def test_a_relative_path_is_not_foreign(checkpoints, monkeypatch, tmp_path):
+    import shutil
+
+    folder = tmp_path / "copy"
+    shutil.copytree(checkpoints / "4.3" / "processor" / "checkpoint", folder)
+    for path in (folder / "state").glob("*/_metadata/v2/*"):
+        path.write_text(re.sub(r'"[^"]*(/state/\d+/[^"]*)"', lambda match: f'"file:{folder}{match[1]}"', path.read_text()))
+    monkeypatch.chdir(tmp_path)
+    assert Code.FOREIGN_PATHS not in {finding.code for finding in report_of("copy").findings}
+    assert Code.FOREIGN_PATHS not in {finding.code for finding in report_of(folder / ".." / "copy").findings}
