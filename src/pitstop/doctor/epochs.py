@@ -254,7 +254,7 @@ def _gaps(examination: Examination, logs: EpochLogs) -> None:
             Code.SPARSE_LOGS,
             Severity.WARNING,
             f"{counted(total, 'epoch')} between {first} and {last} {'is' if total == 1 else 'are'} in neither log. The query has "
-            "no state, so it may run with asyncProgressTrackingEnabled, which writes logs at intervals; otherwise files were lost.",
+            "no state, so it may run with asyncProgressTrackingEnabled, which writes logs at intervals; else files were lost.",
             [f"{OFFSETS}/{number}" for number in missing],
             advice="If the query does not set asyncProgressTrackingEnabled, put the files back from a copy of the checkpoint.",
             total=total,

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -380,12 +381,14 @@ def test_few_versions_do_not_grow(checkpoint):
 
 
 def test_a_relative_path_is_not_foreign(checkpoints, monkeypatch, tmp_path):
-    import shutil
-
     folder = tmp_path / "copy"
     shutil.copytree(checkpoints / "4.3" / "processor" / "checkpoint", folder)
     for path in (folder / "state").glob("*/_metadata/v2/*"):
+        if path.name.startswith("."):
+            path.unlink()
+            continue
         path.write_text(re.sub(r'"[^"]*(/state/\d+/[^"]*)"', lambda match: f'"file:{folder}{match[1]}"', path.read_text()))
     monkeypatch.chdir(tmp_path)
+    assert report_of("copy").operators[0].families
     assert Code.FOREIGN_PATHS not in {finding.code for finding in report_of("copy").findings}
     assert Code.FOREIGN_PATHS not in {finding.code for finding in report_of(folder / ".." / "copy").findings}
