@@ -103,11 +103,11 @@ class DeltaCommits:
     def _adds(self, version: int) -> list[dict[str, Any]]:
         """Return the files that a version adds, if it is a commit of this sink."""
         try:
-            lines = (Path(self.folder) / LOG_FOLDER / f"{version:020}.json").read_text().splitlines()
+            lines = (Path(self.folder) / LOG_FOLDER / f"{version:020}.json").read_text().split("\n")
         except FileNotFoundError:  # an old one, of which the table keeps the outcome alone
             self._warn(f"the log of the table's version {version}, which would tell them, is gone")
             return []
-        actions = [json.loads(line) for line in lines]
+        actions = [json.loads(line) for line in lines if line.strip()]
         words = [action["commitInfo"].get(WORDS) or {} for action in actions if "commitInfo" in action]
         own = any((each.get("lineage"), each.get("stage")) == (self.lineage, self.sink) for each in words)
         return [action["add"] for action in actions if "add" in action] if own else []

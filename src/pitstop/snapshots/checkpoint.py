@@ -49,7 +49,7 @@ class OffsetLog:
 
     @classmethod
     def parse(cls, text: str, where: Path) -> OffsetLog:
-        lines = text.splitlines()
+        lines = _lines(text)
         if len(lines) < 2 or lines[0] != "v1":
             raise SnapshotError(f"{where} is no offset log of version 1: the checkpoint is damaged or not ours.")
         return cls(json.loads(lines[1]), tuple(None if line == NO_OFFSET else line for line in lines[2:]))
@@ -283,7 +283,7 @@ class Checkpoint:
         return [int(name) for name in self.files.names(self.path / folder) if name.isdigit()]
 
     def _commit(self, epoch: int) -> dict[str, Any]:
-        lines = read_text(self.files, self.path / "commits" / str(epoch)).splitlines()
+        lines = _lines(read_text(self.files, self.path / "commits" / str(epoch)))
         return dict(json.loads(lines[1])) if len(lines) > 1 else {}
 
     def _write(self, folder: str, epoch: int, text: str) -> None:
@@ -299,6 +299,12 @@ class Checkpoint:
         """Yield the metadata of an operator by epoch."""
         folder = f"state/{operator}/_metadata/v2"
         return (self.path / folder / str(epoch) for epoch in sorted(self._epochs(folder)))
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines of a file; texts within JSON may hold other characters at which ``splitlines`` splits, too."""
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    return lines[:-1] if lines[-1] == "" else lines
 
 
 def _compact(value: dict[str, Any]) -> str:

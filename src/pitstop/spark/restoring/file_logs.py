@@ -50,9 +50,9 @@ def move_entries(log: Path, before: str, after: str) -> None:
 
 
 def _rewrite(path: Path, change: Callable[[Iterable[Entry]], Iterable[Entry]]) -> None:
-    version, *entries = path.read_text().splitlines()
+    version, *entries = path.read_text().split("\n")
     _remove(path)  # it may be a link to a file of the snapshot
-    changed = change(map(json.loads, entries))
+    changed = change(json.loads(entry) for entry in entries if entry.strip())
     path.write_text("\n".join([version, *(json.dumps(entry, separators=(",", ":")) for entry in changed)]))
 
 
