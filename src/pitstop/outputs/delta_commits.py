@@ -108,7 +108,7 @@ class DeltaCommits:
         except FileNotFoundError:  # an old one, of which the table keeps the outcome alone
             self._warn(f"the log of the table's version {version}, which would tell them, is gone")
             return []
-        actions = [json.loads(line) for line in lines]
+        actions = [json.loads(line) for line in lines if line.strip()]
         words = [action["commitInfo"].get(WORDS) or {} for action in actions if "commitInfo" in action]
         own = any((each.get("lineage"), each.get("stage")) == (self.lineage, self.sink) for each in words)
         return [action["add"] for action in actions if "add" in action] if own else []

@@ -135,3 +135,13 @@ def test_what_is_withdrawn_is_told_to_readers_of_the_log(path, tmp_path):
     actions = [json.loads(line) for line in lines]
     [removal] = [action["remove"] for action in actions if "remove" in action]
     assert (removal["dataChange"], removal["partitionValues"]) == (True, {"part": "p 0"})
+
+
+def test_files_whose_partition_holds_another_line_break_are_taken_out(path, tmp_path):
+    append(path, [1], "old")
+    note(tmp_path, path)
+    words = CommitProperties(custom_metadata={"pitstop": {"stage": "sink", "lineage": "new"}})
+    rows = pa.table({"n": [2, 3], "part": ["ab\u2028c", "x\u0085y"]})
+    write_deltalake(path, rows, mode="append", partition_by=["part"], commit_properties=words)
+    assert withdraw(tmp_path) == 2
+    assert numbers_in(path) == [1]

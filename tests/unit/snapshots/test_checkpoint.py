@@ -160,3 +160,9 @@ def test_an_epoch_that_is_taken_back_is_never_left_out_whenever_the_process_dies
         checkpoint.take_back_last()
     assert (checkpoint.committed(), checkpoint.planned()) == (1, 2)
     assert (checkpoint.path / "commits" / ".2.taken-back").read_text() == 'v1\n{"nextBatchWatermarkMs":20}'
+
+
+def test_offsets_may_hold_other_line_breaks(tmp_path):
+    log = OffsetLog({"batchTimestampMs": 1}, ('{"file":"ab\u2028c"}', None, '{"file":"x\u0085y"}'))
+    assert OffsetLog.parse(log.text(), tmp_path) == log
+    assert OffsetLog.parse(f"{log.text()}\n".replace("\n", "\r\n"), tmp_path) == log

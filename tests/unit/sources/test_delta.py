@@ -491,39 +491,123 @@ def test_a_file_or_a_commit_that_is_not_whole_is_told_by_its_name(folder):
         source.latestOffset(after, None)
 
 
-def test_separators_of_unicode_in_values_and_partitions_end_no_line_of_the_log(folder):
-    part = "a\u2028b\u0085c"
-    append(folder, [1], parts=(part,))
-    source = reader(folder, start="version:0")
-    (row,) = [row for rows, _ in epochs(source) for row in rows]
-    assert (row["n"], row["part"]) == (1, part)
+BREAKS = ["ab\u2028c", "x\u0085y", "p\u2029q"]
+"""Texts that writers of JSON leave as they are, and at which str.splitlines splits."""
 
 
-def test_an_empty_commit_is_not_taken_for_one_without_rows(folder):
-    append(folder, [1])
-    source = reader(folder)
-    _, end = read(source)
-    append(folder, [2])
-    commit = folder / "_delta_log" / f"{1:020}.json"
-    whole = commit.read_text()
-    commit.write_text("")
-    with pytest.raises(UsageError, match=r"has no whole commit of version 1 in its log \(it is empty\)"):
-        source.latestOffset(end, None)
-    commit.write_text(whole)
-    assert read(reader(folder), end)[0] == [2]
+@pytest.mark.parametrize("start", ["earliest", "version:0"])
+def test_texts_with_other_line_breaks_are_read_from_columns_and_partitions(folder, start):
+    rows = [{"n": n, "text": text, "part": text} for n, text in enumerate(BREAKS)]
+    write_deltalake(folder, pa.Table.from_pylist(rows), partition_by=["part"])
+    schema = StructType([*NUMBERS.fields, StructField("text", StringType())])
+    found = [row for more, _ in epochs(reader(folder, schema, start=start)) for row in more]
+    assert sorted(found, key=lambda row: row["n"]) == rows
 
 
-def test_a_page_that_is_damaged_is_told_and_not_waited_for(folder):
-    append(folder, list(range(5000)))
+def test_damaged_pages_are_told_by_the_name_of_their_file(folder):
+    append(folder, range(1000))
     source = reader(folder)
     decided = source.latestOffset(source.initialOffset(), None)
     end = source.latestOffset(decided, None)
     (path,) = DeltaTable(folder).file_uris()
-    content = bytearray(Path(path).read_bytes())
-    content[20:2000] = bytes(1980)
-    Path(path).write_bytes(bytes(content))
+    whole = bytearray(Path(path).read_bytes())
+    whole[40:400] = b"\xff" * 360
+    Path(path).write_bytes(whole)
     with pytest.raises(UsageError, match=rf"has the file {path} of version 0, which cannot be read \("):
         rows_between(source, decided, end)
+
+
+def test_an_empty_commit_is_waited_for_and_then_told(folder):
+    append(folder, [1])
+    source = reader(folder)
+    _, end = read(source)
+    append(folder, [2])
+    log = folder / "_delta_log" / f"{1:020}.json"
+    whole = log.read_text()
+    log.write_text("")
+    assert source.latestOffset(end, None) == end
+    os.utime(log, (1, 1))
+    with pytest.raises(UsageError, match=r"has no whole commit of version 1 in its log \(it is empty\)"):
+        source.latestOffset(end, None)
+    log.write_text(whole)
+    assert read(source, end)[0] == [2]
+
+
+@pytest.mark.parametrize("cleaned", [False, True])
+def test_a_removal_without_values_of_partitions_has_those_of_the_version_before(folder, cleaned):
+    append(folder, [1], parts="ab", configuration=FEED)
+    source = reader(folder, StructType([*NUMBERS.fields, *FEED_FIELDS]), changes="true")
+    _, end = list(epochs(source))[-1]
+    DeltaTable(folder).delete("part = 'b'")
+    rewrite(folder, 1, lambda line: line.get("remove", {}).pop("partitionValues", None))
+    if cleaned:
+        DeltaTable(folder).create_checkpoint()
+        (folder / "_delta_log" / f"{0:020}.json").unlink()
+        with pytest.raises(UsageError, match=r"removes files in version 1 without the values of their partitions"):
+            source.latestOffset(end, None)
+    else:
+        assert [(row["_change_type"], row["n"], row["part"]) for rows, _ in epochs(source, end) for row in rows] == [
+            ("delete", 1, "b")
+        ]
+
+
+@pytest.mark.parametrize("on_loss", ["fail", "continue"])
+def test_a_table_that_goes_away_while_it_is_looked_at_has_lost_nothing(folder, tmp_path, monkeypatch, on_loss, capfd):
+    append(folder, [1], parts="ab")
+    source = reader(folder, onLoss=on_loss)
+    decided = source.latestOffset(source.initialOffset(), None)
+    look = source._table.table.snapshot
+
+    def unmounted(version):
+        files = look(version)
+        folder.rename(tmp_path / "away")
+        return files
+
+    monkeypatch.setattr(source._table.table, "snapshot", unmounted)
+    with pytest.raises(SourceAwayError, match="waits for the Delta table"):
+        source.latestOffset(decided, None)
+    assert "is left out" not in capfd.readouterr().err
+    (tmp_path / "away").rename(folder)
+    monkeypatch.undo()
+    assert read(source, decided)[0] == [1, 1]
+
+
+def clean(folder, *versions):
+    DeltaTable(folder).create_checkpoint()
+    for version in versions:
+        (folder / "_delta_log" / f"{version:020}.json").unlink()
+
+
+def test_a_snapshot_that_was_cleaned_while_it_is_read_is_left_out_if_wanted(folder, capfd):
+    append(folder, [1], parts="ab")
+    source = reader(folder, maxFiles="1")
+    decided = source.latestOffset(source.initialOffset(), None)
+    end = source.latestOffset(decided, None)
+    for n in (2, 3):
+        append(folder, [n])
+    clean(folder, 0, 1)
+    with pytest.raises(UsageError, match=r"has no version 0, .* on_loss='continue' goes on with what comes later"):
+        reader(folder).latestOffset(end, None)
+    goes_on = reader(folder, onLoss="continue")
+    assert rows_between(goes_on, decided, end) == []
+    assert read(reader(folder, onLoss="continue"), end)[0] == [3]
+    assert "not all of that version was read yet: it is left out" in capfd.readouterr().err
+
+
+def test_versions_of_a_planned_epoch_that_were_cleaned_are_left_out_if_wanted(folder, capfd):
+    append(folder, [1])
+    source = reader(folder)
+    _, end = read(source)
+    append(folder, [2])
+    planned = source.latestOffset(end, None)
+    append(folder, [3])
+    clean(folder, 0, 1)
+    with pytest.raises(UsageError, match="no longer has version 1 in its log"):
+        rows_between(reader(folder), end, planned)
+    goes_on = reader(folder, onLoss="continue")
+    assert rows_between(goes_on, end, planned) == []
+    assert read(goes_on, planned)[0] == [3]
+    assert "is left out" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("on_loss", ["fail", "continue"])

@@ -50,10 +50,13 @@ def provide_format(spark: SparkSession, name: str, jars: Iterable[str], options:
 def _driver_in(jars: Iterable[Path]) -> str | None:
     """Return the class of the first driver that one of the jars names; None if there is none."""
     for jar in jars:
-        with zipfile.ZipFile(jar) as archive:
-            if _DRIVERS in archive.namelist():
-                lines = (line.partition("#")[0].strip() for line in archive.read(_DRIVERS).decode().splitlines())
-                return next(filter(None, lines), None)
+        try:
+            with zipfile.ZipFile(jar) as archive:
+                if _DRIVERS in archive.namelist():
+                    lines = (line.partition("#")[0].strip() for line in archive.read(_DRIVERS).decode().splitlines())
+                    return next(filter(None, lines), None)
+        except zipfile.BadZipFile as error:
+            raise PipelineError(f"The jar {jar} is no zip file: fetch it again.") from error
     return None
 
 

@@ -103,6 +103,8 @@ class DeltaReader(DataSourceStreamReader):
                 end = after
         except UnreadableTableError as error:
             raise self._error(error) from error
+        except OSError as error:
+            raise self._away(error) from error
         return self.partitions(start.offset(), end.offset())
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
@@ -126,20 +128,16 @@ class DeltaReader(DataSourceStreamReader):
             try:
                 yield from rows_of(file, self._schema)
             except FileNotFoundError as error:
-                # Of a disk that is away the empty folder on which it was mounted is left.
-                if not (self._folder / "_delta_log").is_dir():
+                if not DeltaLog(self._folder).is_there:
                     raise self._away() from error
                 clause = f"no longer has the file {file.path} of version {file.version}, which an epoch is to read"
                 if not self._goes_on:
                     raise self._error(UnreadableTableError(clause)) from error
                 self._options.log.warning(f"The table {self._folder} {clause}: it is left out.")
-            except pa.ArrowException as error:
-                clause = f"has the file {file.path} of version {file.version}, which cannot be read ({_words(error)})"
-                raise self._error(UnreadableTableError(clause)) from error
-            except OSError as error:
-                if error.errno is not None:
+            except (pa.ArrowException, OSError) as error:
+                # Arrow tells damaged pages as an OSError without a number; the disk's own errors have one.
+                if isinstance(error, OSError) and error.errno is not None:
                     raise self._away(error) from error
-                # Of a page that is damaged Arrow says so without the system's number of an error.
                 clause = f"has the file {file.path} of version {file.version}, which cannot be read ({_words(error)})"
                 raise self._error(UnreadableTableError(clause)) from error
 

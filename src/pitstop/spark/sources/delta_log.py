@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +16,6 @@ from urllib.parse import unquote, urlsplit
 import pyarrow as pa
 from pyspark.sql.types import DataType, StructType
 
-from pitstop.kit.lines import lines_of
 from pitstop.outputs.delta_commits import LOG_FOLDER
 
 if TYPE_CHECKING:
@@ -29,10 +30,17 @@ _FEATURES = frozenset({"columnMapping", "deletionVectors", "timestampNtz", "v2Ch
 _CACHED = 64
 _SUFFIX = ".json"
 _DIGITS = 20
+_WHOLE_SECONDS = 10.0
+"""The age of an empty commit from which on nobody is writing it any more."""
+_COLUMNS = ("path", "size_bytes", "modification_time", "partition")
 
 
 class UnreadableTableError(Exception):
     """A table that cannot be read: a clause that goes on ``the table ...``."""
+
+
+class LostVersionError(UnreadableTableError):
+    """A version of a table that its log no longer tells."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +110,8 @@ class Commit:
     """The files whose rows are gone, at least for a moment. Those that were compacted are not among them."""
     changes: tuple[DataFile, ...] = ()
     """The files with rows of the change data feed."""
+    bare: frozenset[str] = frozenset()
+    """The paths of removed files of which the commit does not say the values of their partitions."""
     marked: bool = False
     """True if a file has rows that a deletion vector marks as deleted."""
     facts: Facts | None = None
@@ -123,7 +133,12 @@ class DeltaLog:
 
     @property
     def is_there(self) -> bool:
-        return self._log.is_dir()
+        return os.path.isdir(self._log)  # False, too, where the disk does not answer
+
+    def check_there(self) -> None:
+        """Raise an OSError if the log is away, with its disk perhaps: nothing is lost then."""
+        if not self.is_there:
+            raise FileNotFoundError(errno.ENOENT, "its log is not there", str(self._log))
 
     def signature(self, version: int) -> tuple[int, ...] | None:
         """Return what tells the file of a commit from another one of its name; None if it is not there."""
@@ -145,6 +160,8 @@ class DeltaLog:
     def opened(self, version: int | None = None) -> tuple[int, Facts]:
         """Return a version of the table, None for the newest, and its facts. UnreadableTableError if it cannot be had."""
         table = self._table(version)
+        if self._is_empty(table.version()):
+            raise _no_whole_commit(table.version(), "it is empty")
         return table.version(), _facts_of(table)
 
     def snapshot(self, version: int) -> list[DataFile]:
@@ -159,7 +176,9 @@ class DeltaLog:
                 raise UnreadableTableError(f"has deletion vectors that cannot be read: {_words(error)}") from error
             if marked:
                 raise marked_rows(version)
-        rows = pa.table(table.get_add_actions()).to_pylist()
+        actions = pa.table(table.get_add_actions())
+        # The statistics of all columns are there, too, and may be long.
+        rows = actions.select([name for name in _COLUMNS if name in actions.column_names]).to_pylist()
         rows.sort(key=lambda row: (row["modification_time"], row["path"]))
         time_ms = self.time_of(version)
         files = [(self._path(row["path"]), row["size_bytes"], row.get("partition") or {}) for row in rows]
@@ -171,30 +190,25 @@ class DeltaLog:
         return commit.time_ms if commit is not None else None
 
     def commit(self, version: int) -> Commit | None:
-        """Return a version's commit; None if it is not there."""
+        """Return a version's commit; None if it is not there, or if its file has just come and is empty."""
         commit = self._commits.get(version)
         if commit is None:
             try:
                 text, changed = self._file(version).read_text(), self._file(version).stat().st_mtime
             except FileNotFoundError:
                 return None
+            if not text.strip():
+                if abs(time.time() - changed) < _WHOLE_SECONDS:
+                    return None
+                raise _no_whole_commit(version, "it is empty")
             try:
                 commit = self._parsed(version, text, round(changed * 1000))
             except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise UnreadableTableError(f"has no whole commit of version {version} in its log ({_words(error)})") from error
+                raise _no_whole_commit(version, _words(error)) from error
             self._commits[version] = commit
             while len(self._commits) > _CACHED:
                 self._commits.popitem(last=False)
         return commit
-
-    def has(self, path: str) -> bool:
-        """Return True if a file of the table is there. OSError if nobody can tell, FileNotFoundError if the table is not."""
-        try:
-            os.stat(path)
-        except FileNotFoundError:
-            os.stat(self._log)
-            return False
-        return True
 
     def forget(self) -> None:
         """Forget all commits, for they are those of another table."""
@@ -202,12 +216,10 @@ class DeltaLog:
 
     def _parsed(self, version: int, text: str, changed_ms: int) -> Commit:
         actions: dict[str, list[dict[str, Any]]] = {}
-        for line in lines_of(text):
+        for line in text.split("\n"):  # splitlines also splits within texts
             if line.strip():
                 for name, action in json.loads(line).items():
                     actions.setdefault(name, []).append(action)
-        if not actions:
-            raise ValueError("it is empty")
         information = actions.get("commitInfo", [{}])[0]
         time_ms = int(information.get("inCommitTimestamp") or information.get("timestamp") or changed_ms)
 
@@ -236,6 +248,7 @@ class DeltaLog:
             files("add", INSERT),
             files("remove", DELETE),
             files("cdc", None),
+            frozenset(self._path(each["path"]) for each in actions.get("remove", ()) if each.get("partitionValues") is None),
             any(each.get("deletionVector") for each in of_files if each.get("dataChange", True)),
             _facts_in(metadata[0]) if metadata else None,
         )
@@ -247,10 +260,18 @@ class DeltaLog:
         try:
             table = DeltaTable(str(self.folder), version=version)
         except DeltaError as error:
+            self.check_there()
             which = "cannot be opened" if version is None else f"has no version {version}, or its log no longer tells its files"
-            raise UnreadableTableError(f"{which} ({_words(error)})") from error
+            kind = UnreadableTableError if version is None else LostVersionError
+            raise kind(f"{which} ({_words(error)})") from error
         _check_features(table.protocol().reader_features)
         return table
+
+    def _is_empty(self, version: int) -> bool:
+        try:
+            return self._file(version).stat().st_size == 0
+        except FileNotFoundError:
+            return False
 
     def _file(self, version: int) -> Path:
         return self._log / f"{version:0{_DIGITS}}{_SUFFIX}"
@@ -261,6 +282,10 @@ class DeltaLog:
         if url.scheme not in ("", "file"):
             raise UnreadableTableError(f"has the file {path}, which is on no disk of this machine")
         return os.path.join(self.folder, unquote(url.path if url.scheme else path))
+
+
+def _no_whole_commit(version: int, why: str) -> UnreadableTableError:
+    return UnreadableTableError(f"has no whole commit of version {version} in its log ({why})")
 
 
 def marked_rows(version: int) -> UnreadableTableError:

@@ -7,6 +7,7 @@ is told from the one that was read.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from typing import Any
 
 from pyspark.sql.types import StructType
 
-from pitstop.spark.sources.delta_log import DataFile, DeltaLog, Facts, UnreadableTableError, marked_rows
+from pitstop.spark.sources.delta_log import Commit, DataFile, DeltaLog, Facts, LostVersionError, UnreadableTableError, marked_rows
 from pitstop.spark.sources.log import SourceLog
 
 EARLIEST, LATEST, AT_VERSION, AT_TIME = "earliest", "latest", "version:", "time:"
@@ -134,7 +135,7 @@ class TablePlan:
                     file = listed[place.file]
                     if files and (files >= most_files or size + file.size > most_bytes):
                         return place
-                    if not self.table.has(file.path):
+                    if not _is_there(file.path):
                         self._gone(f"no longer has the file {file.path} of version {file.version}, which was not read yet")
                     files, size = files + 1, size + file.size
                     place = replace(place, file=place.file + 1)
@@ -158,7 +159,8 @@ class TablePlan:
             if listed is None:
                 after = self._after_gap(place)
                 if after is None or after.version > end.version:
-                    raise UnreadableTableError(f"no longer has version {place.version}, which an epoch is to read again")
+                    self._gone(f"no longer has version {place.version}, which an epoch is to read again")
+                    return files
                 place = after
                 continue
             files += listed[place.file :]
@@ -166,7 +168,8 @@ class TablePlan:
         if end.file:
             listed = self._files_at(end)
             if listed is None or len(listed) < end.file:
-                raise UnreadableTableError(f"no longer has version {end.version}, which an epoch is to read again")
+                self._gone(f"no longer has version {end.version}, which an epoch is to read again")
+                return files
             files += listed[place.file : end.file]
         key = self._key(end)
         self._verify(start)
@@ -188,6 +191,8 @@ class TablePlan:
         if not later:
             self._idle = (place, signature)
             return None
+        if later[0] == place.version:  # it has come just now, and may be empty yet
+            return None
         if later[0] > place.version:
             versions, were = _versions(place.version, later[0] - 1)
             self._gone(f"no longer has {versions} in its log, which {were} not read yet")
@@ -197,11 +202,21 @@ class TablePlan:
         """Return all files of a place's snapshot or commit; None if its commit is not there yet."""
         key = (place.table, place.version, place.snapshot)
         if self._files[0] != key:
-            listed = self.table.snapshot(place.version) if place.snapshot else self._of_commit(place)
+            listed = self._of_snapshot(place.version) if place.snapshot else self._of_commit(place)
             if listed is None:
                 return None
             self._files = (key, listed)
         return self._files[1]
+
+    def _of_snapshot(self, version: int) -> list[DataFile]:
+        """Return the files of a version; none if its log was cleaned and the user wants to go on."""
+        try:
+            return self.table.snapshot(version)
+        except LostVersionError as error:
+            if self.table.versions()[:1] in ([], [0]):  # nothing was cleaned
+                raise
+            self._gone(f"{error}, and not all of that version was read yet", "on_loss='continue' goes on with what comes later")
+            return []
 
     def _of_commit(self, place: Place) -> list[DataFile] | None:
         version = place.version
@@ -213,7 +228,7 @@ class TablePlan:
         if self._wishes.changes:
             if commit.marked and not commit.changes:
                 raise marked_rows(version)
-            return list(commit.feed)
+            return self._feed(commit)
         if commit.removed:
             what = f"version {version}, {commit.operation}, removed or rewrote rows"
             if not self._wishes.skips_rewrites:
@@ -226,6 +241,18 @@ class TablePlan:
         if commit.marked:
             raise marked_rows(version)
         return list(commit.added)
+
+    def _feed(self, commit: Commit) -> list[DataFile]:
+        """Return the files of a commit's changes, all with the values of their partitions."""
+        if commit.changes or not any(file.path in commit.bare for file in commit.removed):
+            return list(commit.feed)
+        clause = f"removes files in version {commit.version} without the values of their partitions (partitionValues)"
+        try:
+            partitions = {file.path: file.partition for file in self.table.snapshot(commit.version - 1)}
+            removed = [replace(f, partition=partitions[f.path]) if f.path in commit.bare else f for f in commit.removed]
+        except (UnreadableTableError, KeyError) as error:
+            raise UnreadableTableError(f"{clause}, and the version before, which has them, cannot be read") from error
+        return [*removed, *commit.added]
 
     def _note_columns(self, facts: Facts, version: int) -> None:
         facts.check(self._schema, self._wishes.changes)
@@ -268,10 +295,11 @@ class TablePlan:
         facts.check(self._schema, self._wishes.changes)
         return Place(facts.id, newest, 0, True)
 
-    def _gone(self, clause: str) -> None:
-        """Tell what is gone; raise it unless the user wants to go on."""
+    def _gone(self, clause: str, way_out: str = "") -> None:
+        """Tell what is gone; raise it unless the user wants to go on. An OSError if the whole table is away."""
+        self.table.check_there()
         if not self._wishes.goes_on:
-            raise UnreadableTableError(clause)
+            raise UnreadableTableError(f"{clause}: {way_out}" if way_out else clause)
         self._warn(f"{clause}: it is left out")
 
     def _warn(self, clause: str) -> None:
@@ -301,6 +329,15 @@ class TablePlan:
         for old in [each for each in self._sizes if each < place.version]:
             del self._sizes[old]
         return total
+
+
+def _is_there(path: str) -> bool:
+    """Return whether there is a file. Other errors than that it is missing say nothing of it, and are raised."""
+    try:
+        os.stat(path)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def balanced(files: Sequence[DataFile], most_bytes: int, most_files: int) -> Iterator[list[DataFile]]:
