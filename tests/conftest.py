@@ -1,8 +1,11 @@
 """What every test has in common: its environment, its place in the order, and the table of the compatibility rules."""
 
+import hashlib
 import logging
+import os
 import re
 import sys
+import tempfile
 from collections import defaultdict
 from pathlib import Path
 
@@ -16,6 +19,11 @@ pytest_plugins = ["tests.drawing", "pytester"]
 HERE = Path(__file__).parent
 
 set_environment()
+
+# pytest keeps the folders of a user's last three runs: many short runs of another checkout would remove those of a long one here.
+OWN_TEMPORARY = Path(tempfile.gettempdir(), f"pitstop-{hashlib.sha256(str(HERE).encode()).hexdigest()[:8]}")
+OWN_TEMPORARY.mkdir(mode=0o700, exist_ok=True)
+os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(OWN_TEMPORARY))
 
 # How long an example takes says how busy the machine is, not whether the code is right: benchmarks measure time.
 settings.register_profile("pitstop", deadline=None, suppress_health_check=[HealthCheck.too_slow])

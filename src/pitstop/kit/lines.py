@@ -4,8 +4,8 @@ from __future__ import annotations
 
 
 def lines_of(text: str) -> list[str]:
-    """Return the lines of a text, which end with newlines alone.
+    """Return the lines of a text, which end with a newline, or with a carriage return and a newline.
 
     ``str.splitlines`` also ends a line at characters that JSON has in its strings as they are, such as U+2028 and U+0085.
     """
-    return text.removesuffix("\n").split("\n") if text else []
+    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")] if text else []

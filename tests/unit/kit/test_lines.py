@@ -7,7 +7,7 @@ import pytest
 from pitstop.kit.lines import lines_of
 
 
-@pytest.mark.parametrize("text", ["", "a", "a\n", "a\nb", "a\n\nb\n"])
+@pytest.mark.parametrize("text", ["", "a", "a\n", "a\nb", "a\n\nb\n", "a\r\nb\r\n"])
 def test_lines_end_with_newlines(text):
     assert lines_of(text) == text.splitlines()
 
