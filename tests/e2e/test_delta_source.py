@@ -3,7 +3,6 @@
 import json
 import os
 import threading
-import time
 
 import pyarrow as pa
 import pytest
@@ -77,7 +76,6 @@ def test_a_table_is_read_once_through_kills_compaction_and_a_changed_plan(tmp_pa
             writer.ends.set()
             writer.join()
             wait_until(lambda: len(rows_of(out)) >= writer.count, 200, "all rows")
-            time.sleep(1)
             job.suspend()
     finally:
         writer.ends.set()

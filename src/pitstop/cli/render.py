@@ -123,8 +123,8 @@ def _not_read(progress: Progress, by_part: bool) -> str | None:
             continue
         lines.append(f"{facts['behind']:,} {facts.get('behind_in')} of source '{source}'")
         parts = facts.get("behind_by_part") or {}
-        shown = {part: amount for part, amount in parts.items() if amount} if len(parts) < facts.get("parts", 0) else parts
-        lines += [f"  {amount:,} of {part}" for part, amount in shown.items()] if by_part else []
+        lags = {part: amount for part, amount in parts.items() if amount} if len(parts) < facts.get("parts", 0) else parts
+        lines += [f"  {amount:,} of {part}" for part, amount in lags.items()] if by_part else []
     return "\n".join(lines) or None
 
 

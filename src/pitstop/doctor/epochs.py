@@ -274,12 +274,12 @@ def _gaps(examination: Examination, logs: EpochLogs) -> None:
         else:
             total, missing = missing_between(present, first, last)
         if total:
-            shown = ", ".join(map(str, missing[:5])) + (", ..." if total > 5 else "")
+            sample = ", ".join(map(str, missing[:5])) + (", ..." if total > 5 else "")
             examination.find(
                 Code.LOG_GAP,
                 Severity.WARNING,
                 f"{counted(total, 'file')} of {folder} between {first} and {last} {'is' if total == 1 else 'are'} "
-                f"missing: {shown}. A restart does not read them; going back to an epoch does.",
+                f"missing: {sample}. A restart does not read them; going back to an epoch does.",
                 [f"{folder}/{number}" for number in missing],
                 total=total,
             )

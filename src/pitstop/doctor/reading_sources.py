@@ -93,11 +93,11 @@ def _with_log(examination: Examination, source: Source, folder: str) -> Source:
 
 def _find_missing(examination: Examination, source: Source, folder: str, total: int, numbers: list[int]) -> None:
     if total:
-        shown = ", ".join(f"{folder}/{number}" for number in numbers[:3]) + (f" and {total - 3:,} more" if total > 3 else "")
+        sample = ", ".join(f"{folder}/{number}" for number in numbers[:3]) + (f" and {total - 3:,} more" if total > 3 else "")
         examination.find(
             Code.SOURCE_LOG_MISSING,
             Severity.DAMAGE,
-            f"{'File' if total == 1 else 'Files'} {shown} {'is' if total == 1 else 'are'} missing, with names of files that "
+            f"{'File' if total == 1 else 'Files'} {sample} {'is' if total == 1 else 'are'} missing, with names of files that "
             f"source {source.number} has read: Spark does not start, or reads them again.",
             [f"{folder}/{number}" for number in numbers],
             advice="Put the files back from a copy of the checkpoint.",

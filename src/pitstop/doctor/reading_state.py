@@ -222,9 +222,9 @@ class StateReader:
 
 
 def _listed(flaws: dict[str, Flaw]) -> str:
-    shown = [f"file {name} {flaw}" for name, flaw in list(flaws.items())[:_SHOWN]]
-    more = len(flaws) - len(shown)
-    return ", ".join(shown) + (f", and {counted(more, 'more file')}" if more > 0 else "")
+    sample = [f"file {name} {flaw}" for name, flaw in list(flaws.items())[:_SHOWN]]
+    more = len(flaws) - len(sample)
+    return ", ".join(sample) + (f", and {counted(more, 'more file')}" if more > 0 else "")
 
 
 def _some(names: list[str], total: int) -> str:

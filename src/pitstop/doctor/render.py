@@ -140,8 +140,8 @@ def _state(operator: Operator) -> Iterable[str]:
         yield "Its schema cannot be read or is not there."
     sizes = sorted(operator.partitions, key=lambda partition: -partition.restart_bytes)
     if sizes:
-        shown = ", ".join(f"{partition.number}: {partition.restart_bytes:,}" for partition in sizes[:5])
-        yield f"Bytes that a restart reads, by partition, the largest first: {shown}{', ...' if len(sizes) > 5 else ''}"
+        largest = ", ".join(f"{partition.number}: {partition.restart_bytes:,}" for partition in sizes[:5])
+        yield f"Bytes that a restart reads, by partition, the largest first: {largest}{', ...' if len(sizes) > 5 else ''}"
 
 
 def _family(family: ColumnFamily, has_name: bool) -> Iterable[str]:

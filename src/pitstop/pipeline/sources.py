@@ -300,11 +300,21 @@ def kafka_start(start: str | datetime | Mapping[str, Mapping[int, int]]) -> str:
         return json.dumps({topic: {str(number): int(at) for number, at in offsets.items()} for topic, offsets in start.items()})
     if start in ("earliest", "latest"):
         return str(start)
+    time_ms = _time_ms(start)
+    if time_ms is None:
+        raise UsageError(f"start is earliest, latest, a time as 2026-11-01T00:00 or offsets, not {start!r}.")
+    return str(time_ms)
+
+
+def _time_ms(moment: Any) -> int | None:
+    """Return a time, or its text in ISO 8601, in milliseconds since 1970, UTC where it names no zone; None if it is neither."""
     try:
-        moment = datetime.fromisoformat(start) if isinstance(start, str) else start
+        at = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
     except ValueError:
-        raise UsageError(f"start is earliest, latest, a time as 2026-11-01T00:00 or offsets, not {start!r}.") from None
-    return str(round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000))
+        return None
+    if not isinstance(at, datetime):
+        return None
+    return round((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
 def map_journal(map_name: str, start: str = "oldest", max_events: int = 100_000) -> Source:
@@ -432,12 +442,10 @@ def _delta_start(start: str | int | datetime) -> str:
         return str(start)
     if isinstance(start, int) and not isinstance(start, bool) and start >= 0:
         return f"version:{start}"
-    try:
-        moment = datetime.fromisoformat(start) if isinstance(start, str) else start
-        assert isinstance(moment, datetime)
-    except (ValueError, AssertionError):
-        raise UsageError(f"start is earliest, latest, a version or a time as 2026-11-01T00:00, not {start!r}.") from None
-    return f"time:{round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)}"
+    time_ms = _time_ms(start)
+    if time_ms is None:
+        raise UsageError(f"start is earliest, latest, a version or a time as 2026-11-01T00:00, not {start!r}.")
+    return f"time:{time_ms}"
 
 
 def items(rows: Sequence[Sequence[Any] | dict[str, Any]], schema: str) -> Source:

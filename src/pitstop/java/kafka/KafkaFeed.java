@@ -654,7 +654,7 @@ public final class KafkaFeed implements TableProvider {
                 latest = this.listed(partitions(this.described(now)), OffsetSpec.latest());
             }
             if (!differs(from, latest)) {
-                this.tellBehind(from, latest);
+                this.tellBehind(from, latest, latest);
                 return from;
             }
             // A topic may have been made anew since it was described: its new messages are none of the old one's.
@@ -662,8 +662,11 @@ public final class KafkaFeed implements TableProvider {
             TreeSet keys = partitions(topics);
             TreeMap earliest = this.listed(keys, OffsetSpec.earliest());
             latest = this.listed(keys, OffsetSpec.latest());
+            TreeMap newest = new TreeMap(latest);
             Place begin = this.checked(from, topics, earliest, latest, this.cluster());
-            return this.within(begin, latest);
+            Place end = this.within(begin, latest);
+            this.tellBehind(end, latest, newest);
+            return end;
         }
 
         private static boolean differs(Place from, TreeMap latest) {
@@ -795,7 +798,6 @@ public final class KafkaFeed implements TableProvider {
                 long part = behind <= most ? there : Math.min(there, (long) Math.ceil((double) most * there / behind));
                 end.at.put(entry.getKey(), Long.valueOf(at + part));
             }
-            this.tellBehind(end, latest);
             return end;
         }
 
@@ -808,17 +810,21 @@ public final class KafkaFeed implements TableProvider {
             }
         }
 
-        /** Say how much there is beyond a place, where the runner looks for it (sources/shared.py, Behind). */
-        private void tellBehind(Place place, TreeMap latest) {
+        /**
+         * Say how much there is beyond a place, where the runner looks for it (sources/shared.py, Behind): up to the newest offsets,
+         * also of partitions that are waited with. Of a topic that was made anew, which is not among the latest, all is beyond.
+         */
+        private void tellBehind(Place place, TreeMap latest, TreeMap newest) {
             String folder = this.options.get("agreements");
             if (folder == null) {
                 return;
             }
             long sum = 0L;
             List shares = new ArrayList();
-            for (Iterator entries = latest.entrySet().iterator(); entries.hasNext(); ) {
+            for (Iterator entries = newest.entrySet().iterator(); entries.hasNext(); ) {
                 Map.Entry entry = (Map.Entry) entries.next();
-                long share = ((Long) entry.getValue()).longValue() - ((Long) place.at.get(entry.getKey())).longValue();
+                Object at = latest.containsKey(entry.getKey()) ? place.at.get(entry.getKey()) : null;
+                long share = Math.max(0L, ((Long) entry.getValue()).longValue() - (at == null ? 0L : ((Long) at).longValue()));
                 sum += share;
                 shares.add(new Share((Key) entry.getKey(), share));
             }
@@ -834,7 +840,7 @@ public final class KafkaFeed implements TableProvider {
                 Share share = (Share) each.next();
                 parts.put(share.key.topic + ":" + share.key.partition, share.amount);
             }
-            told.put("of", latest.size());
+            told.put("of", newest.size());
             String text = told.toString();
             if (text.equals(this.toldBehind)) {
                 return;

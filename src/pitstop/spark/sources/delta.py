@@ -28,7 +28,7 @@ from pitstop.spark.base.columns import struct_of
 from pitstop.spark.base.looking import Look
 from pitstop.spark.internals.prefetching import prefetching
 from pitstop.spark.sources import SourceKind
-from pitstop.spark.sources.delta_log import DataFile, DeltaLog, UnreadableTableError
+from pitstop.spark.sources.delta_log import DataFile, DeltaLog, UnreadableTableError, clause_of
 from pitstop.spark.sources.delta_plan import UNDECIDED, Place, TablePlan, Wishes, balanced
 from pitstop.spark.sources.delta_rows import FEED_FIELDS, rows_of
 from pitstop.spark.sources.shared import SMALL_BYTES, Behind, Offset, SourceOptions
@@ -138,7 +138,7 @@ class DeltaReader(DataSourceStreamReader):
                 # Arrow tells damaged pages as an OSError without a number; the disk's own errors have one.
                 if isinstance(error, OSError) and error.errno is not None:
                     raise self._away(error) from error
-                clause = f"has the file {file.path} of version {file.version}, which cannot be read ({_words(error)})"
+                clause = f"has the file {file.path} of version {file.version}, which cannot be read ({clause_of(error)})"
                 raise self._error(UnreadableTableError(clause)) from error
 
     def _error(self, error: UnreadableTableError) -> UsageError:
@@ -177,10 +177,6 @@ class DeltaSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         return DeltaBatchReader(DeltaReader(SourceOptions("delta", self.options), schema))
-
-
-def _words(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0].rstrip(".")
 
 
 def _stream(spark: SparkSession, source: Source, facts: dict[str, str]) -> DataFrame:

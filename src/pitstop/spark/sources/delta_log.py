@@ -16,6 +16,7 @@ from urllib.parse import unquote, urlsplit
 import pyarrow as pa
 from pyspark.sql.types import DataType, StructType
 
+from pitstop.kit.lines import lines_of
 from pitstop.outputs.delta_commits import LOG_FOLDER
 
 if TYPE_CHECKING:
@@ -173,7 +174,7 @@ class DeltaLog:
             try:
                 marked = pa.RecordBatchReader.from_stream(table.deletion_vectors()).read_all().num_rows
             except DeltaError as error:
-                raise UnreadableTableError(f"has deletion vectors that cannot be read: {_words(error)}") from error
+                raise UnreadableTableError(f"has deletion vectors that cannot be read: {clause_of(error)}") from error
             if marked:
                 raise marked_rows(version)
         actions = pa.table(table.get_add_actions())
@@ -204,7 +205,7 @@ class DeltaLog:
             try:
                 commit = self._parsed(version, text, round(changed * 1000))
             except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise _no_whole_commit(version, _words(error)) from error
+                raise _no_whole_commit(version, clause_of(error)) from error
             self._commits[version] = commit
             while len(self._commits) > _CACHED:
                 self._commits.popitem(last=False)
@@ -216,7 +217,7 @@ class DeltaLog:
 
     def _parsed(self, version: int, text: str, changed_ms: int) -> Commit:
         actions: dict[str, list[dict[str, Any]]] = {}
-        for line in text.split("\n"):  # splitlines also splits within texts
+        for line in lines_of(text):
             if line.strip():
                 for name, action in json.loads(line).items():
                     actions.setdefault(name, []).append(action)
@@ -263,7 +264,7 @@ class DeltaLog:
             self.check_there()
             which = "cannot be opened" if version is None else f"has no version {version}, or its log no longer tells its files"
             kind = UnreadableTableError if version is None else LostVersionError
-            raise kind(f"{which} ({_words(error)})") from error
+            raise kind(f"{which} ({clause_of(error)})") from error
         _check_features(table.protocol().reader_features)
         return table
 
@@ -321,5 +322,6 @@ def _signature(path: Path) -> tuple[int, ...] | None:
     return facts.st_dev, facts.st_ino, facts.st_mtime_ns
 
 
-def _words(error: Exception) -> str:
+def clause_of(error: Exception) -> str:
+    """Return the first line of an error as a clause, without its full stop."""
     return str(error).strip().partition("\n")[0].rstrip(".")

@@ -99,11 +99,11 @@ def _rows(messages: DataFrame, source: Source) -> DataFrame:
         return messages.select(text.alias("value"), *metadata)
     place = [F.col(name).alias(f"__{name}") for name in ("topic", "partition", "offset")]
     valid = F.expr("is_valid_utf8(cast(value as string))")
-    shown = F.when(valid, text).otherwise(F.concat(F.lit("base64:"), F.base64("value")))
+    readable = F.when(valid, text).otherwise(F.concat(F.lit("base64:"), F.base64("value")))
     if source.parse == "avro":
         return with_avro(messages.select("value", *metadata, *place), source)
     reason = _reason(text, valid, source).alias(REASON)
-    rows = messages.select(shown.alias("value"), reason, *metadata, *place)
+    rows = messages.select(readable.alias("value"), reason, *metadata, *place)
     return with_changes(rows, source) if source.parse == "debezium" else rows
 
 
