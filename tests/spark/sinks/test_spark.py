@@ -44,6 +44,7 @@ def test_rows_of_a_job_are_rows_of_a_table(spark, derby, tmp_path):
     assert rows_in(spark, derby) == [0, 1]
 
 
+@pytest.mark.long
 def test_rows_of_a_stream_come_epoch_by_epoch_and_epochs_without_rows_overwrite_nothing(spark, derby, tmp_path):
     append, last = {**derby, "dbtable": "all_of_them"}, {**derby, "dbtable": "newest"}
     p = ps.Pipeline()

@@ -108,6 +108,7 @@ def test_each_row_is_read_once_over_versions_that_stop_in_the_middle_of_a_commit
     assert sorted(row.n for row in first.rows + second.rows) == expected
 
 
+@pytest.mark.long
 def test_a_stateful_stage_goes_on_from_the_place_of_the_table(harness, table):
     append(table, range(10), parts="ab")
     first, second = Collected(), Collected()
@@ -124,6 +125,7 @@ def test_a_stateful_stage_goes_on_from_the_place_of_the_table(harness, table):
     assert sorted((row.part, row.seen) for row in second.rows) == [(part, n) for part in "ab" for n in range(11, 16)]
 
 
+@pytest.mark.long
 def test_both_branches_of_a_table_that_is_merged_with_itself_read_the_same(harness, table):
     for n in range(6):
         append(table, [n])
@@ -138,6 +140,7 @@ def test_both_branches_of_a_table_that_is_merged_with_itself_read_the_same(harne
     )
 
 
+@pytest.mark.long
 def test_an_epoch_that_failed_is_read_again_as_it_was(harness, table):
     append(table, [1, 2])
 
@@ -182,6 +185,7 @@ def test_the_rows_of_a_change_feed_have_their_kind_version_and_time(harness, tab
     assert all(row["_commit_timestamp"].replace(tzinfo=None) == times[row["_commit_version"]] for row in sink.rows)
 
 
+@pytest.mark.long
 def test_a_table_that_was_made_anew_fails_the_job_or_is_read_from_its_beginning(harness, table):
     append(table, range(3))
     first, second = Collected(), Collected()
@@ -195,6 +199,7 @@ def test_a_table_that_was_made_anew_fails_the_job_or_is_read_from_its_beginning(
     assert sorted(row.n for row in second.rows) == [10, 11, 12]
 
 
+@pytest.mark.long
 def test_an_epoch_brings_no_more_than_its_share(harness, table, tmp_path):
     for n in range(8):
         append(table, [n])
@@ -212,6 +217,7 @@ def test_an_epoch_brings_no_more_than_its_share(harness, table, tmp_path):
     assert max(sizes) == 2
 
 
+@pytest.mark.long
 def test_a_job_of_tables_that_end_reads_what_is_there(spark, table, tmp_path):
     append(table, range(5))
     append(table, range(5, 8))
@@ -294,6 +300,7 @@ def test_a_job_in_sql_reads_one_table_and_writes_another(spark, harness, table, 
     ]
 
 
+@pytest.mark.long
 def test_the_way_from_table_to_table_keeps_values(spark, table, tmp_path):
     out = tmp_path / "out"
     values = "id bigint, word string, at timestamp, tags array<string>, pairs map<string,int>, price decimal(10,2)"

@@ -150,6 +150,7 @@ def jar_of_numbers(spark, folder):
     return path
 
 
+@pytest.mark.long
 def test_the_rate_of_spark_is_read_as_a_stream(spark, tmp_path):
     sink = Collected()
     running = ps.run(job(ps.sources.spark("rate", rowsPerSecond=50), sink), spark, data_dir=tmp_path / "data")

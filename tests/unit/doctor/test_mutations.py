@@ -70,6 +70,7 @@ def test_random_damage(seed, checkpoints, tmp_path):
     assert facts_of(checkpoints, release, scenario)["committed"] >= 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scenario", ["window-hdfs", "window-changelog", "window-rocksdb", "processor", "join-hdfs"])
 @pytest.mark.parametrize("kind", DAMAGES)
 def test_each_file_in_turn(scenario, kind, checkpoints, tmp_path):
