@@ -15,7 +15,7 @@ ONE = json.dumps({"type": "record", "name": "A", "fields": [{"name": "n", "type"
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (AVRO, "need the schemas of their writers: give schema_registry \(a URL\), schema_folder"),
+        (AVRO, r"need the schemas of their writers: give schema_registry \(a URL\), schema_folder"),
         (AVRO | {"schema_folder": "/s", "avro_schema": ONE}, "need the schemas of their writers"),
         ({"value": "avro", "avro_schema": ONE}, "Values of avro need a schema"),
         (
