@@ -56,13 +56,13 @@ def test_the_lag_stays_when_a_job_is_suspended_and_an_update_reads_again_from_an
             result = job.update(code, config={"seek": places, "allow_drop": ["numbers"]})
             (line,) = (line for line in result.report.lines if line.stage == "numbers")
             assert line.detail.startswith("source, is put to ")
-            assert "0 messages are skipped, 30 are read again (numbers:1 at 20 and not 50)" in line.detail
+            assert "0 messages are skipped, 30 are read again (numbers:1 at 20 instead of 50)" in line.detail
             job.resume()
             again = [n for n in range(100) if n % 2 == 1 and n // 2 >= 20]
             wait_until(lambda: len(numbers_in(rows)) >= 130, 200, "the messages that are read again")
             assert numbers_in(rows) == sorted([*range(100), *again])
             wait_until(lambda: _counts(client) == 130, 60, "the state that goes on")
-            assert any("numbers:1 at 20 and not 50" in each for each in job.logs())
+            assert any("numbers:1 at 20 instead of 50" in each for each in job.logs())
             # The next version goes on from its own place.
             job.update(code)
             broker.send_numbers("numbers", range(100, 110))

@@ -1,4 +1,4 @@
-"""Answers to the question what may be changed in a query that goes on from a checkpoint.
+"""Answers to the question what you may change in a query that continues from a checkpoint.
 
 Each sentence on Spark was tried with Spark 4.3 (docs/doctor.md has the table); those on Pitstop are its rules (docs/stages.md).
 """
@@ -25,7 +25,7 @@ class Change(StrEnum):
     KEYS = "change keys"
     AGGREGATES = "change aggregates"
     WINDOW = "change the size of a window"
-    STATE_FIELDS = "change the fields of state of your own"
+    STATE_FIELDS = "change the fields of your own state"
     VARIABLES = "change the variables of a processor"
     PARTITIONS = "change the number of partitions"
     PROVIDER = "change the state store provider"
@@ -41,10 +41,10 @@ class Change(StrEnum):
 class Verdict(StrEnum):
     """The outcome of a change in plain Spark."""
 
-    GOES_ON = "goes on"
-    IGNORED = "is ignored without a word"
+    GOES_ON = "continues"
+    IGNORED = "is ignored silently"
     FAILS = "fails at the start"
-    WRONG = "may go on with wrong results"
+    WRONG = "may continue with wrong results"
     DEPENDS = "depends"
 
 
@@ -77,22 +77,22 @@ def _operators(checkpoint: Checkpoint) -> Iterator[ChangeAnswer]:
         yield ChangeAnswer(
             Change.ADD_OPERATOR,
             Verdict.FAILS,
-            "The checkpoint has no state, and a start with a stateful operator ends with "
+            "The checkpoint has no state, so a start with a stateful operator fails with "
             "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY. A new checkpoint begins at the sources' beginning.",
-            "A stage with state that is new begins empty; sources go on where they were.",
+            "A new stage with state begins empty; sources continue where they were.",
         )
         return
-    named = f"Spark knows operators by their number and name alone: {_named(operators)}."
+    named = f"Spark knows operators only by number and name: {_named(operators)}."
     if all(operator.spark_name is not None for operator in operators):
-        ends = "Another number or name ends with STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA."
+        ends = "Another number or name fails with STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA."
     else:
-        named = f"The checkpoint holds no names of its operators, as those of Spark 3.5: {_named(operators)}."
-        ends = "State is matched by number, and only schemas are compared: operators of one schema get each other's state."
+        named = f"Like those of Spark 3.5, the checkpoint has no names of operators: {_named(operators)}."
+        ends = "Spark matches state by number and compares only schemas: operators of the same schema get each other's state."
     yield ChangeAnswer(
         Change.ADD_OPERATOR,
         Verdict.FAILS,
         f"{named} {ends}",
-        "A stage that is new begins empty; the others keep their state, by name.",
+        "A new stage begins empty; the others keep their state, by name.",
     )
     yield ChangeAnswer(
         Change.REMOVE_OPERATOR,
@@ -104,10 +104,10 @@ def _operators(checkpoint: Checkpoint) -> Iterator[ChangeAnswer]:
         yield ChangeAnswer(
             Change.REORDER_OPERATORS,
             Verdict.WRONG,
-            f"{ends} Two of one kind that change places end with STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE if their keys "
-            "differ in type "
-            "or number. If they do not, nothing notices, and each goes on with the state of the other.",
-            "State belongs to the name of its stage, wherever that stands.",
+            f"{ends} If you swap two of one kind whose keys differ in type or number, the start fails with "
+            "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE. If the keys do not differ, Spark does not notice: each operator continues "
+            "with the state of the other.",
+            "State belongs to the name of its stage, in any order.",
         )
 
 
@@ -116,10 +116,9 @@ def _keys(checkpoint: Checkpoint) -> Iterator[ChangeAnswer]:
         yield ChangeAnswer(
             Change.KEYS,
             Verdict.FAILS,
-            "A key that is added, removed or of another type ends with STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE. A new "
-            "name for a key of "
-            "the same type goes on with the state of the old one, whatever it holds.",
-            "Refused, with the stage's name, unless a migration of yours says what becomes of the rows (@ps.migrate).",
+            "Adding a key, removing one or changing its type fails with STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE. A renamed key "
+            "of the same type continues with the state of the old one, whatever it holds.",
+            "Refused, with the stage's name, unless you write a migration that converts the rows (@ps.migrate).",
         )
 
 
@@ -129,20 +128,19 @@ def _aggregates(checkpoint: Checkpoint) -> Iterator[ChangeAnswer]:
     yield ChangeAnswer(
         Change.AGGREGATES,
         Verdict.WRONG,
-        "An aggregate that is added, removed or of another type ends with STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE. One "
-        "that is replaced "
-        "by another of the same type, such as min by max, or that changes places with it, goes on with the other's values, and "
-        "results are wrong.",
-        "Aggregates may come and go; the others keep their state, by name. One of the same name that takes in "
-        "something else is refused.",
+        "Adding an aggregate, removing one or changing its type fails with STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE. If you "
+        "replace or swap aggregates of the same type, such as min and max, each continues with the other's values, and results "
+        "are wrong.",
+        "You may add and remove aggregates; the others keep their state, by name. Changing the input of an aggregate under its "
+        "name is refused.",
     )
     keys = [column for operator in checkpoint.operators for family in operator.families for column in family.keys]
     if any(column.type.startswith("struct<start: timestamp, end: timestamp>") for column in keys):
         yield ChangeAnswer(
             Change.WINDOW,
             Verdict.WRONG,
-            "The size is not in the checkpoint: windows of the old size stay as they are, and end beside the new ones.",
-            "Converted: open windows of the new size are made of the old ones, and the report says until when they may "
+            "The checkpoint does not store the size: open windows keep the old size, and end beside the new ones.",
+            "Converted: Pitstop builds open windows of the new size from the old ones, and the report says until when they may "
             "be incomplete.",
         )
 
@@ -152,23 +150,23 @@ def _own_state(checkpoint: Checkpoint) -> Iterator[ChangeAnswer]:
         yield ChangeAnswer(
             Change.STATE_FIELDS,
             Verdict.FAILS,
-            "The value's schema is compared: a field that is added, removed or of another type does not fit it.",
-            "Fields may be added and widened; a field that is dropped is refused, unless a migration says what becomes of it.",
+            "Spark compares the value's schema: adding a field, removing one or changing its type fails.",
+            "You may add and widen fields; dropping a field is refused unless you write a migration.",
         )
     if OperatorKind.PROCESSOR in _kinds(checkpoint):
         is_avro = checkpoint.settings.get(_ENCODING) == "avro"
         fields = (
-            "State is in Avro, so fields may be added to a variable's values. Narrowing one ends with "
+            "State is in Avro, so you may add fields to a variable's values. Narrowing one fails with "
             "STATE_STORE_INVALID_VALUE_SCHEMA_EVOLUTION."
             if is_avro
-            else "State is in rows of Spark (unsaferow), so another field ends with STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE. "
-            "The encoding cannot be changed in this checkpoint."
+            else "State is in rows of Spark (unsaferow), so another field fails with STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE. "
+            "You cannot change the encoding in this checkpoint."
         )
         yield ChangeAnswer(
             Change.VARIABLES,
             Verdict.DEPENDS,
-            f"A variable may be added, and begins empty, or be left out. {fields}",
-            "A variable may be added; one that is removed or renamed wants --allow-drop; another type is refused.",
+            f"You may add a variable, which begins empty, or remove one. {fields}",
+            "You may add a variable. Removing or renaming one needs --allow-drop; another type is refused.",
         )
 
 
@@ -180,61 +178,56 @@ def _pinned(checkpoint: Checkpoint) -> Iterator[ChangeAnswer]:
         yield ChangeAnswer(
             Change.PARTITIONS,
             Verdict.IGNORED,
-            f"A start goes on with {partitions} partitions, whatever spark.sql.shuffle.partitions says. Spark 4.2 and "
-            "later can "
-            "repartition a checkpoint whose query is stopped, by an internal function.",
-            "Option partitions, at each update or start from a snapshot.",
+            f"A start continues with {partitions} partitions, whatever spark.sql.shuffle.partitions says. Spark 4.2 and later "
+            "have an internal function that repartitions the checkpoint of a stopped query.",
+            "Set the option partitions at any update or start from a snapshot.",
         )
         providers = ", ".join(sorted({operator.provider or "-" for operator in checkpoint.operators}))
         yield ChangeAnswer(
             Change.PROVIDER,
             Verdict.IGNORED,
-            f"A start goes on with the provider in the checkpoint ({providers}), whatever "
+            f"A start continues with the provider in the checkpoint ({providers}), whatever "
             "spark.sql.streaming.stateStore.providerClass says.",
-            "Option state_store, at each update or start from a snapshot.",
+            "Set the option state_store at any update or start from a snapshot.",
         )
     names = [key for key in (_POLICY, _CODEC) if key in checkpoint.settings]
     yield ChangeAnswer(
         Change.PINNED,
         Verdict.IGNORED,
-        f"A start takes {' and '.join(names)} from the checkpoint, like all settings that it lists. Changelog "
-        "checkpointing is none of "
-        "them: it may be turned on and off.",
-        "A start from a snapshot lays down a new checkpoint where stages with state change, with the settings of then.",
+        f"A start takes {' and '.join(names)} from the checkpoint, like all settings that it lists. You may turn changelog "
+        "checkpointing on and off, because the checkpoint does not list it.",
+        "If stages with state change, a start from a snapshot writes a new checkpoint with the current settings.",
     )
 
 
 def _ends(checkpoint: Checkpoint) -> Iterator[ChangeAnswer]:
     number = len(checkpoint.sources)
     if checkpoint.logs.offset_format == 2:
-        spark = "Sources have names in the offset log, so one may be added or removed."
+        spark = "Sources have names in the offset log, so you may add or remove one."
     else:
         spark = (
-            f"The offset log has {number} sources without names: another number ends with 'There are [{number}] sources "
-            "in the checkpoint "
-            "offsets'. They are matched by their place alone. Naming "
-            "sources cannot be turned on in this checkpoint (CANNOT_ENABLE_ON_EXISTING_CHECKPOINT)."
+            f"The offset log has {number} sources without names: another number fails with 'There are [{number}] sources in "
+            "the checkpoint offsets'. Spark matches them only by position. You cannot turn on named sources in this "
+            "checkpoint (CANNOT_ENABLE_ON_EXISTING_CHECKPOINT)."
         )
     verdict = Verdict.GOES_ON if checkpoint.logs.offset_format == 2 else Verdict.FAILS
     yield ChangeAnswer(
-        Change.SOURCES, verdict, spark, "Sources are named: one may be added; one that is removed wants --allow-drop."
+        Change.SOURCES, verdict, spark, "Sources have names: you may add one, and removing one needs --allow-drop."
     )
     yield ChangeAnswer(
         Change.SINK,
         Verdict.DEPENDS,
-        "The checkpoint does not know its sink, so another one gets the rows from the next epoch on, and an epoch that "
-        "is run again "
-        "may be in both. A sink in memory does not go on from a checkpoint.",
-        "Sinks may be added and removed; a sink of another kind under one name is refused.",
+        "The checkpoint does not know its sink, so another sink gets the rows from the next epoch on. An epoch that runs "
+        "again may be in both sinks. A sink in memory does not start from a checkpoint.",
+        "You may add and remove sinks; a sink of another kind under the same name is refused.",
     )
     if checkpoint.operators:
         yield ChangeAnswer(
             Change.OUTPUT_MODE,
             Verdict.DEPENDS,
-            "An aggregate goes on from append to update or complete and back, and its state stays. Update to append "
-            "needs a watermark; "
-            "results that were given before are not taken back. A processor keeps its mode in its metadata.",
-            "There are no modes: stages say when they give results (early_results).",
+            "An aggregate may change between append, update and complete, and its state stays. Append needs a watermark. "
+            "Earlier results are not withdrawn. A processor keeps its mode in its metadata.",
+            "Pitstop has no modes: stages say when they give results (early_results).",
         )
 
 
@@ -253,21 +246,21 @@ def _rest(checkpoint: Checkpoint) -> Iterator[ChangeAnswer]:
         yield ChangeAnswer(
             Change.WATERMARK,
             Verdict.GOES_ON,
-            f"The delay was {texts}. The watermark does not go back: a longer delay makes it stand until times have caught up.",
-            "Restored with another allowed_lag.",
+            f"The delay was {texts}. The watermark never goes back: with a longer delay it stands until times catch up.",
+            "State is restored with another allowed_lag.",
         )
     yield ChangeAnswer(
         Change.STATELESS,
         Verdict.GOES_ON,
-        "Filters and columns may change, as long as keys and values of stateful operators stay what they are.",
-        "Restored; optimizer rules that would let state depend on later stages are off.",
+        "You may change filters and columns as long as keys and values of stateful operators stay the same.",
+        "State is restored. Optimizer rules that would make state depend on later stages are off.",
     )
     yield ChangeAnswer(
         Change.UPGRADE,
         Verdict.GOES_ON,
         f"Written by Spark {checkpoint.release}. A later release reads older formats; an earlier one refuses logs of a "
         "later format.",
-        "A job runs with the Spark of its release of Pitstop; every release goes on from the snapshots of earlier ones.",
+        "A job runs with the Spark of its Pitstop release. Every release continues from the snapshots of earlier ones.",
     )
 
 

@@ -25,7 +25,7 @@ from pitstop.kit.counts import counted
 
 Epoch = TypeVar("Epoch", PlannedEpoch, CommittedEpoch)
 OFFSETS, COMMITS, METADATA = "offsets", "commits", "metadata"
-_COPY_ADVICE = "Put the file back from a copy of the checkpoint, or go back to an earlier epoch (docs/doctor.md)."
+_COPY_ADVICE = "Restore the file from a copy of the checkpoint, or go back to an earlier epoch (docs/doctor.md)."
 
 
 @dataclass
@@ -129,18 +129,18 @@ def _identifier(examination: Examination) -> str | None:
         examination.find(
             Code.METADATA_MISSING if missing else Code.METADATA_UNREADABLE,
             Severity.DAMAGE,
-            f"File {METADATA}, with the query's id, {error}. "
+            f"File {METADATA}, which holds the query's id, {error}. "
             + (
-                "Spark 4.2 and later do not start from the checkpoint; earlier releases start as another query, and sinks that "
-                "know a query by its id take rows again."
+                "Spark 4.2 and later do not start from the checkpoint. Earlier releases start as another query, and sinks that "
+                "recognise a query by its id write rows again."
                 if missing and begun
                 else "Spark does not start from the checkpoint."
                 if not missing
-                else "Spark makes one when it starts."
+                else "Spark creates it when the query starts."
             ),
             [METADATA],
-            advice="Put the file back from a copy. The id also stands in logs of the query and in progress reports: "
-            'the file is {"id":"<id>"}.',
+            advice="Restore the file from a copy, or write it again as "
+            '{"id":"<id>"}, with the id from the logs or progress reports of the query.',
         )
         return None
 
@@ -179,13 +179,13 @@ def _fit(examination: Examination, logs: EpochLogs) -> None:
     """Find what of the two logs does not fit together."""
     planned, committed = logs.last_planned, logs.last_committed
     if planned is None and committed is None:
-        examination.find(Code.NO_EPOCH, Severity.NOTE, "No epoch was planned yet: a start begins from nothing.")
+        examination.find(Code.NO_EPOCH, Severity.NOTE, "The query has not planned an epoch yet: a start begins from nothing.")
         return
     if planned is None:
         examination.find(
             Code.OFFSETS_MISSING,
             Severity.DAMAGE,
-            f"Epochs up to {committed} are committed, and folder {OFFSETS} has no file: a restart does not know where to go on.",
+            f"Epochs up to {committed} are committed, but folder {OFFSETS} is empty: a restart does not know where to continue.",
             [OFFSETS],
             advice=_COPY_ADVICE,
         )
@@ -196,7 +196,7 @@ def _fit(examination: Examination, logs: EpochLogs) -> None:
         examination.find(
             Code.OFFSETS_MISSING,
             Severity.DAMAGE,
-            f"File {name} is missing. A restart reads from it where epoch {planned} begins.",
+            f"File {name} is missing. A restart needs it to find where epoch {planned} begins.",
             [name],
             advice=_COPY_ADVICE,
         )
@@ -205,7 +205,7 @@ def _fit(examination: Examination, logs: EpochLogs) -> None:
         examination.find(
             Code.COMMITS_AHEAD,
             Severity.DAMAGE,
-            f"Epoch {last} is committed, and the last planned one is {planned}: files of {OFFSETS} are missing, and a restart "
+            f"Epoch {last} is committed, but the last planned epoch is {planned}. Files of {OFFSETS} are missing, and a restart "
             f"runs epoch {planned} again.",
             [f"{OFFSETS}/{number}" for number in missing_between((), planned + 1, last)[1]],
             advice=_COPY_ADVICE,
@@ -215,17 +215,17 @@ def _fit(examination: Examination, logs: EpochLogs) -> None:
         examination.find(
             Code.EPOCH_UNFINISHED,
             Severity.WARNING,
-            f"Epoch {planned} was planned and not committed: the next start runs it again, with the same offsets. A sink that "
-            "does not know epochs, such as Kafka or foreachBatch without a check of its number, may get its rows twice.",
+            f"Epoch {planned} was planned and not committed: the next start runs it again with the same offsets. A sink that "
+            "does not know epochs, such as Kafka or foreachBatch without a check of the epoch's number, may get its rows twice.",
             [f"{OFFSETS}/{planned}"],
         )
     elif last < planned - 1:
-        since = f"the last commit is of epoch {last}" if committed is not None else "none is committed"
+        since = f"the last committed one is {last}" if committed is not None else "none is committed"
         examination.find(
             Code.OFFSETS_AHEAD,
             Severity.DAMAGE,
-            f"Epoch {planned} is the last planned one, and {since}: a restart takes epochs {last + 1} to {planned - 1} for done, "
-            f"and runs epoch {planned} alone.",
+            f"Epoch {planned} is the last planned one, and {since}. A restart treats epochs {last + 1} to {planned - 1} as done, "
+            f"and runs only epoch {planned}.",
             [f"{COMMITS}/{number}" for number in missing_between((), last + 1, planned - 1)[1]],
             advice=_COPY_ADVICE,
             total=planned - 1 - last,
@@ -254,9 +254,9 @@ def _gaps(examination: Examination, logs: EpochLogs) -> None:
             Code.SPARSE_LOGS,
             Severity.WARNING,
             f"{counted(total, 'epoch')} between {first} and {last} {'is' if total == 1 else 'are'} in neither log. The query has "
-            "no state, so it may run with asyncProgressTrackingEnabled, which writes logs at intervals; else files were lost.",
+            "no state, so it may use asyncProgressTrackingEnabled, which writes logs at intervals. Otherwise files were lost.",
             [f"{OFFSETS}/{number}" for number in missing],
-            advice="If the query does not set asyncProgressTrackingEnabled, put the files back from a copy of the checkpoint.",
+            advice="If the query does not set asyncProgressTrackingEnabled, restore the files from a copy of the checkpoint.",
             total=total,
         )
     for folder, numbers, others in (
@@ -279,7 +279,7 @@ def _gaps(examination: Examination, logs: EpochLogs) -> None:
                 Code.LOG_GAP,
                 Severity.WARNING,
                 f"{counted(total, 'file')} of {folder} between {first} and {last} {'is' if total == 1 else 'are'} "
-                f"missing: {sample}. A restart does not read them; going back to an epoch does.",
+                f"missing: {sample}. A restart does not read them, but going back to an epoch does.",
                 [f"{folder}/{number}" for number in missing],
                 total=total,
             )

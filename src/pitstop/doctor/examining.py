@@ -28,7 +28,7 @@ def examine(tree: Tree, whole: bool = False) -> Checkpoint:
     """
     if not ({"offsets", "commits"} & tree.children.get("", set())) and "metadata" not in tree.names(""):
         raise UsageError(
-            f"Folder {tree.address} is no checkpoint: it has none of offsets, commits and metadata. "
+            f"Folder {tree.address} is not a checkpoint: it has no offsets, commits or metadata. "
             "Give the checkpointLocation of a streaming query."
         )
     inspector = Inspector(tree, None if whole else USUAL_BYTES)
@@ -69,9 +69,9 @@ def _unreadable(examination: Examination) -> None:
         examination.find(
             Code.PATH_UNREADABLE,
             severity,
-            f"{path} {reason}: nothing is known of what it holds.",
+            f"{path} {reason}, so its content is unknown.",
             [path],
-            advice="Examine it as the user of the query, and in the folder that a link leads to.",
+            advice="Examine the checkpoint as the user that runs the query. For a link, examine the folder that it leads to.",
         )
 
 
@@ -86,9 +86,9 @@ def _temporaries(examination: Examination) -> None:
         examination.find(
             Code.TEMPORARY_FILES,
             Severity.NOTE,
-            f"{counted(len(names), 'temporary file')} of writers that were cut off, or that are writing now.",
+            f"{counted(len(names), 'temporary file')} of writers that were cut off or are still writing.",
             names,
-            advice="While no query runs on the checkpoint they can be removed.",
+            advice="You can remove them while no query uses the checkpoint.",
         )
 
 
@@ -98,7 +98,8 @@ def _coverage(examination: Examination) -> None:
         examination.find(
             Code.CHECKED_IN_PART,
             Severity.NOTE,
-            f"Of {counted(coverage.by_ends, 'large file')} of state ({coverage.by_ends_bytes:,} bytes) only size, beginning "
-            f"and end were looked at; {counted(coverage.whole, 'file')} ({coverage.whole_bytes:,} bytes) were read whole.",
+            f"The doctor checked only size, beginning and end of {counted(coverage.by_ends, 'large file')} of state "
+            f"({coverage.by_ends_bytes:,} bytes). It read {counted(coverage.whole, 'file')} "
+            f"({coverage.whole_bytes:,} bytes) in full.",
             advice="Give --whole to read every byte.",
         )

@@ -73,7 +73,7 @@ class LocalFolder:
                     self.unreadable[path] = f"cannot be read: {error.strerror or error}"
                     continue
                 if stat.S_ISDIR(status.st_mode):
-                    self.unreadable[path] = "is a link to a folder, which is not followed"
+                    self.unreadable[path] = "is a link to a folder, which the doctor does not follow"
                 elif stat.S_ISREG(status.st_mode):
                     yield folder, entry.name, FileFacts(status.st_size, status.st_mtime)
 
@@ -161,7 +161,7 @@ def opened(address: str) -> Tree:
     except ImportError as error:
         scheme = address.partition("://")[0]
         raise UsageError(
-            f"{address} cannot be read, for addresses of {scheme} need a library that is not here: {error}."
+            f"{address} cannot be read: addresses of {scheme} need a library that is not installed ({error})."
         ) from None
     except ValueError as error:
         raise UsageError(f"{address} cannot be read: {error}.") from None

@@ -10,9 +10,9 @@ class Severity(StrEnum):
     """The weight of a finding."""
 
     DAMAGE = "damage"
-    """A restart fails, or goes on with less than was saved."""
+    """A restart fails, or continues with less than was saved."""
     WARNING = "warning"
-    """A restart goes on. Something is not as it should be, or will become a problem."""
+    """A restart succeeds. Something is not as it should be, or will become a problem."""
     NOTE = "note"
     """Good to know; a restart is not concerned."""
 

@@ -48,7 +48,7 @@ def _watermark(examination: Examination, logs: EpochLogs) -> None:
                 Code.WATERMARK_WENT_BACK,
                 Severity.WARNING,
                 f"The watermark went back from {earlier} in epoch {before} to {later} in epoch {after}: a commit was lost, or "
-                "files of an older copy are in the folder. Rows between the two are no longer late, and windows come twice.",
+                "the folder has files of an older copy. Rows between the two are no longer late, and windows come twice.",
                 [f"offsets/{after}"],
             )
             break
@@ -57,9 +57,9 @@ def _watermark(examination: Examination, logs: EpochLogs) -> None:
         examination.find(
             Code.WATERMARK_AHEAD,
             Severity.WARNING,
-            f"The watermark, {_moment(last.watermark_ms)}, was {counted(days, 'day')} ahead of the clock: every row with an "
-            "earlier time is late and dropped. One row with a wrong time is enough for that.",
-            advice="A watermark does not go back: mend the time at the source, and begin with a new checkpoint.",
+            f"The watermark, {_moment(last.watermark_ms)}, was {counted(days, 'day')} ahead of the clock. Spark drops every row "
+            "with an earlier time as late. One row with a wrong time is enough to cause this.",
+            advice="A watermark never goes back: correct the time at the source, and begin with a new checkpoint.",
         )
     recent = numbers[-STANDING_EPOCHS:]
     if len(recent) == STANDING_EPOCHS and marks[-1] > 0 and len({logs.planned[number].watermark_ms for number in recent}) == 1:
@@ -69,7 +69,7 @@ def _watermark(examination: Examination, logs: EpochLogs) -> None:
                 Code.WATERMARK_STANDS,
                 Severity.WARNING,
                 f"The watermark has stood at {_moment(newest.watermark_ms)} for {counted(STANDING_EPOCHS, 'epoch')} or more, "
-                "while sources gave rows: windows do not end, and state grows. The slowest source holds it back.",
+                "although sources gave rows. Windows do not end, and state grows. The slowest source holds the watermark back.",
                 advice="Look for a source, or a partition of one, that gives no rows or only old ones.",
             )
 
@@ -84,7 +84,7 @@ def _settings(examination: Examination, logs: EpochLogs) -> None:
         examination.find(
             Code.SETTINGS_DIFFER,
             Severity.NOTE,
-            f"Settings that the checkpoint pins were others in epoch {min(logs.planned)}: {texts}.",
+            f"Settings that the checkpoint pins have changed since epoch {min(logs.planned)}: {texts}.",
         )
 
 
@@ -96,17 +96,17 @@ def _replay(examination: Examination, operator: Operator) -> None:
         examination.find(
             Code.NO_SNAPSHOT,
             Severity.WARNING,
-            f"Operator {operator.number} has no snapshot in some partition: a restart replays {files}, from the first on.",
+            f"Operator {operator.number} has no snapshot in some partition: a restart replays all {files}.",
             operator=operator.number,
-            advice=f"Spark makes snapshots in its maintenance, after {_MIN_DELTAS} changes: look in its log for why it does not.",
+            advice=f"Spark makes snapshots in its maintenance, after {_MIN_DELTAS} changes: look for errors in its log.",
         )
     else:
         examination.find(
             Code.LONG_REPLAY,
             Severity.WARNING,
-            f"A restart of operator {operator.number} replays {files}; about {USUAL_REPLAY} are usual.",
+            f"A restart of operator {operator.number} replays {files}. About {USUAL_REPLAY} are usual.",
             operator=operator.number,
-            advice=f"Make snapshots more often: {_MIN_DELTAS}, spark.sql.streaming.stateStore.maintenanceInterval.",
+            advice=f"Make snapshots more often with {_MIN_DELTAS} or spark.sql.streaming.stateStore.maintenanceInterval.",
         )
 
 
@@ -138,7 +138,7 @@ def _endless(examination: Examination, operator: Operator) -> None:
     sentence = {
         OperatorKind.AGGREGATE: None if has_time else "its keys hold no event time with a watermark",
         OperatorKind.DEDUPLICATE: None if has_time else "its columns hold no event time with a watermark",
-        OperatorKind.JOIN: None if has_times else "none of the sides has an event time with a watermark",
+        OperatorKind.JOIN: None if has_times else "neither side has an event time with a watermark",
         OperatorKind.GROUP_STATE: None
         if any(column.name == "timeoutTimestamp" for column in values)
         else "it has no timeout, so only your function removes keys",
@@ -165,9 +165,9 @@ def _growth(examination: Examination, operator: Operator) -> None:
             Code.STATE_GROWS,
             Severity.WARNING,
             f"State of operator {operator.number} grows: its largest partition had {small:,} bytes in version {first}, and "
-            f"{large:,} in version {last}, with no snapshot between them smaller than the one before it.",
+            f"{large:,} in version {last}. Each of {len(sizes)} compared snapshots is larger than the one before.",
             operator=operator.number,
-            advice="Look whether the watermark rises, and whether keys come that never end.",
+            advice="Check whether the watermark rises, and whether new keys arrive that never end.",
         )
 
 
@@ -188,8 +188,8 @@ def _twice(examination: Examination, logs: EpochLogs, operator: Operator) -> Non
             Code.STATE_WRITTEN_TWICE,
             Severity.NOTE,
             f"{counted(len(names), 'file')} of operator {operator.number} hold changes of an epoch that was written more than "
-            "once: a task was tried again, an epoch ran again, or two runs used the checkpoint at once. "
-            "Commits say which one counts.",
+            "once. Spark tried a task again, an epoch ran again, or two runs used the checkpoint at once. "
+            "The commits say which file counts.",
             names,
             operator=operator.number,
         )
@@ -201,9 +201,9 @@ def _older(examination: Examination, logs: EpochLogs, operators: tuple[Operator,
         examination.find(
             Code.OLDER_EPOCHS,
             Severity.NOTE,
-            f"Of {total:,} bytes of state a restart reads {needed:,}; the others belong to older epochs, from "
-            f"{logs.planned_numbers[0]} on, to which the query could go back.",
-            advice="spark.sql.streaming.minBatchesToRetain says how many epochs are kept.",
+            f"A restart reads {needed:,} of {total:,} bytes of state. The others belong to older epochs, from "
+            f"{logs.planned_numbers[0]} on, to which the query can go back.",
+            advice="spark.sql.streaming.minBatchesToRetain sets how many epochs Spark keeps.",
         )
 
 

@@ -118,12 +118,12 @@ def _versioned(content: bytes, newest: int) -> tuple[int, list[str]]:
     try:
         first, *lines = content.decode().removesuffix("\n").split("\n")  # JSON may hold other ends of lines
     except UnicodeDecodeError:
-        raise UnreadableError(Flaw.GARBAGE, "it is no text") from None
+        raise UnreadableError(Flaw.GARBAGE, "it is not text") from None
     except ValueError:
         raise UnreadableError(Flaw.GARBAGE) from None
     first = first.removesuffix("\r")
     if not first.startswith("v") or not first[1:].isdecimal() or len(first) > 10:
-        raise UnreadableError(Flaw.CUT if first == "v" else Flaw.GARBAGE, "its first line is no version")
+        raise UnreadableError(Flaw.CUT if first == "v" else Flaw.GARBAGE, "its first line is not a version")
     if int(first[1:]) > newest:
         raise FutureError(first[1:])
     return int(first[1:]), lines

@@ -16,7 +16,7 @@ def whole(value: Any) -> int:
     try:
         number = int(value)
     except (TypeError, OverflowError):
-        raise ValueError(f"{value!r} is no whole number") from None
+        raise ValueError(f"{value!r} is not a whole number") from None
     if not -LARGEST - 1 <= number <= LARGEST:
         raise ValueError("the number is larger than any of Spark's")
     return number

@@ -100,15 +100,15 @@ def _metadata(examination: Examination, logs: EpochLogs, number: int) -> _Metada
         examination.find(
             Code.OPERATOR_UNREADABLE,
             Severity.DAMAGE if versions else Severity.WARNING,
-            f"File {name} {error}. It says what operator {number} is. "
+            f"File {name} {error}. It describes operator {number}. "
             + (
-                "It names the schema of its state, too, which Spark needs."
+                "It also names the schema of the operator's state, which Spark needs."
                 if versions
-                else "Spark goes on without it, and no longer notices an operator that was added or removed."
+                else "Spark starts without it, but no longer notices that an operator was added or removed."
             ),
             [name],
             operator=number,
-            advice="Put the file back from a copy of the checkpoint.",
+            advice="Restore the file from a copy of the checkpoint.",
         )
     return None
 
@@ -118,7 +118,10 @@ def _look(examination: Examination, name: str) -> None:
         examination.inspector.parsed(name, operator_metadata)
     except UnreadableError as error:
         examination.find(
-            Code.OLD_DAMAGE, Severity.NOTE, f"File {name} {error}. A restart does not read it: there is a later one.", [name]
+            Code.OLD_DAMAGE,
+            Severity.NOTE,
+            f"File {name} {error}. A restart does not read it, because a later one exists.",
+            [name],
         )
 
 
@@ -134,11 +137,11 @@ def _missing_metadata(examination: Examination, logs: EpochLogs, number: int) ->
         examination.find(
             Code.OPERATOR_MISSING,
             Severity.WARNING,
-            f"Operator {number} has no file of metadata in {folder}: Spark goes on without it, and no longer notices an operator "
-            "that was added or removed.",
+            f"Operator {number} has no metadata file in {folder}. Spark starts without it, but no longer notices that an "
+            "operator was added or removed.",
             [f"{folder}/metadata"],
             operator=number,
-            advice="Put the file back from a copy of the checkpoint.",
+            advice="Restore the file from a copy of the checkpoint.",
         )
 
 

@@ -13,7 +13,7 @@ from pitstop.doctor.logs import FutureError, UnreadableError
 from pitstop.doctor.schemas import ColumnFamily, OperatorMetadata, StateSchema, state_schema
 from pitstop.doctor.stores import DEFAULT
 
-_ADVICE = "Put the file back from a copy of the checkpoint."
+_ADVICE = "Restore the file from a copy of the checkpoint."
 
 
 def read_families(
@@ -53,8 +53,8 @@ def _read(examination: Examination, operator: int, name: str, is_named: bool) ->
             examination.find(
                 Code.SCHEMA_MISSING,
                 Severity.WARNING,
-                f"File {name} {error}. Spark writes it anew from the query that starts next, and so checks no longer whether "
-                "the query fits its state.",
+                f"File {name} {error}. Spark writes it again from the next query that starts, so it cannot check whether "
+                "that query fits the state.",
                 [name],
                 operator=operator,
                 advice=_ADVICE,
@@ -63,7 +63,7 @@ def _read(examination: Examination, operator: int, name: str, is_named: bool) ->
             examination.find(
                 Code.SCHEMA_MISSING if error.flaw is Flaw.MISSING else Code.SCHEMA_UNREADABLE,
                 Severity.DAMAGE,
-                f"File {name} {error}. Spark compares it with the query when that starts.",
+                f"File {name} {error}. Spark compares it with the query at each start.",
                 [name],
                 operator=operator,
                 advice=_ADVICE,
@@ -86,11 +86,11 @@ def _foreign(examination: Examination, operator: int, paths: list[str]) -> None:
         examination.find(
             Code.FOREIGN_PATHS,
             Severity.WARNING,
-            f"The metadata of operator {operator} name its schemas by their path in {foreign[0]}, which is not this folder: the "
-            "checkpoint was moved or copied. Spark looks for them there, and does not start from this folder if they are gone.",
+            f"The metadata of operator {operator} name schemas by their path in {foreign[0]}, which is not this folder: the "
+            "checkpoint was moved or copied. Spark looks for the schemas there, and does not start if they are missing.",
             [f"state/{operator}/_metadata/v2"],
             operator=operator,
-            advice="Start the query from a folder of the same path, or write the new path into these files.",
+            advice="Move the checkpoint back to that path, or write the new path into these files.",
         )
 
 

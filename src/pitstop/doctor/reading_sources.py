@@ -82,10 +82,10 @@ def _with_log(examination: Examination, source: Source, folder: str) -> Source:
             examination.find(
                 Code.LATER_FORMAT if isinstance(error, FutureError) else Code.SOURCE_LOG_UNREADABLE,
                 Severity.DAMAGE,
-                f"File {name} {error}. It names files that source {source.number} has read: without it Spark does not start, "
-                "or reads them again.",
+                f"File {name} {error}. It lists files that source {source.number} has read. Without it Spark does not start, "
+                "or reads these files again.",
                 [name],
-                advice="Put the file back from a copy of the checkpoint.",
+                advice="Restore the file from a copy of the checkpoint.",
             )
     _older(examination, folder, set(names) - {name.rpartition("/")[2] for name in needed})
     return with_files(source, entries, newest)
@@ -97,10 +97,11 @@ def _find_missing(examination: Examination, source: Source, folder: str, total: 
         examination.find(
             Code.SOURCE_LOG_MISSING,
             Severity.DAMAGE,
-            f"{'File' if total == 1 else 'Files'} {sample} {'is' if total == 1 else 'are'} missing, with names of files that "
-            f"source {source.number} has read: Spark does not start, or reads them again.",
+            f"{'File' if total == 1 else 'Files'} {sample} {'is' if total == 1 else 'are'} missing. "
+            f"{'It lists' if total == 1 else 'They list'} files that source {source.number} has read. Spark does not start, "
+            "or reads these files again.",
             [f"{folder}/{number}" for number in numbers],
-            advice="Put the files back from a copy of the checkpoint.",
+            advice="Restore the files from a copy of the checkpoint.",
             total=total,
         )
 
@@ -134,8 +135,8 @@ def _fit(examination: Examination, logs: EpochLogs) -> None:
             examination.find(
                 Code.SOURCES_DIFFER,
                 Severity.DAMAGE if after == last else Severity.NOTE,
-                f"File offsets/{before} has {len(earlier.offsets)} sources, and offsets/{after} has {len(later.offsets)}: one of "
-                "them is damaged, for Spark does not go on with another number of sources.",
+                f"File offsets/{before} has {len(earlier.offsets)} sources, and offsets/{after} has {len(later.offsets)}. One of "
+                "them is damaged, because Spark does not continue with another number of sources.",
                 [f"offsets/{before}", f"offsets/{after}"],
             )
     if last is None or last not in logs.planned or last - 1 not in logs.planned:
@@ -148,6 +149,6 @@ def _fit(examination: Examination, logs: EpochLogs) -> None:
                 Code.SOURCES_DIFFER,
                 Severity.DAMAGE,
                 f"The offset of source {number} goes back from {start:,} to {end:,} in epoch {last}: file offsets/{last} is "
-                "damaged, or the source was made anew.",
+                "damaged, or the source was created again.",
                 [f"offsets/{last}"],
             )

@@ -17,7 +17,7 @@ from pitstop.kit.counts import counted
 MOST_OLDER = 2_000
 """The number of files that no restart reads which are looked at, unless all are asked for."""
 _SHOWN = 3
-_ADVICE = "Put the files back from a copy of the checkpoint, or go back to an epoch whose state is whole (docs/doctor.md)."
+_ADVICE = "Restore the files from a copy of the checkpoint, or go back to an epoch whose state is complete (docs/doctor.md)."
 
 
 @dataclass
@@ -103,9 +103,9 @@ class StateReader:
             self._examination.find(
                 Code.OLD_DAMAGE,
                 Severity.NOTE,
-                f"Of state that a restart does not read: {_listed(flaws)}.",
+                f"A restart does not read this damaged state: {_listed(flaws)}.",
                 list(flaws),
-                advice="The query goes on without them. Going back to an epoch that needs one of them fails.",
+                advice="The query runs without these files. Going back to an epoch that needs one of them fails.",
             )
 
     def _older(self, store: Store) -> Iterable[str]:
@@ -166,8 +166,8 @@ class StateReader:
             self._examination.find(
                 Code.PARTITION_MISSING,
                 Severity.DAMAGE,
-                f"Operator {operator} has no files of state in {_some(folders, total)}: of "
-                f"{partitions * len(names or [DEFAULT])} stores {counted(total, 'has', 'have')} none.",
+                f"Operator {operator} has no state files in {_some(folders, total)}: {total:,} of its "
+                f"{counted(partitions * len(names or [DEFAULT]), 'store')} {'has' if total == 1 else 'have'} none.",
                 folders,
                 operator=operator,
                 advice=_ADVICE,
@@ -178,8 +178,8 @@ class StateReader:
             self._examination.find(
                 Code.PARTITIONS_DIFFER,
                 Severity.WARNING,
-                f"Operator {operator} has state in partitions {', '.join(map(str, beyond))}, and the checkpoint was written with "
-                f"{partitions} partitions: nothing reads them.",
+                f"Operator {operator} has state in partitions {', '.join(map(str, beyond))}, which nothing reads: the checkpoint "
+                f"was written with {counted(partitions, 'partition')}.",
                 [f"state/{operator}/{number}" for number in beyond],
                 operator=operator,
             )
@@ -189,7 +189,7 @@ class StateReader:
             self._examination.find(
                 Code.STATE_MISSING,
                 Severity.DAMAGE,
-                f"State of operator {operator} cannot be built: a restart reads version {version}, and "
+                f"Spark cannot build the state of operator {operator}. A restart reads version {version}, but "
                 f"{_some(names, total)} {'is' if total == 1 else 'are'} missing.",
                 names,
                 operator=operator,
@@ -202,11 +202,11 @@ class StateReader:
             self._examination.find(
                 Code.SNAPSHOT_UNREADABLE,
                 Severity.DAMAGE,
-                f"The newest snapshot of operator {operator} cannot be read: {_listed(flaws)}. The changes before it are whole: "
-                "Spark 4.3 builds the state from them, earlier releases may fail.",
+                f"The newest snapshot of operator {operator} cannot be read: {_listed(flaws)}. The changes before it are "
+                "complete: Spark 4.3 builds the state from them, but earlier releases may fail.",
                 list(flaws),
                 operator=operator,
-                advice="Put the file back from a copy, or start the query with Spark 4.3: its next snapshot is whole.",
+                advice="Restore the file from a copy, or start the query with Spark 4.3, whose next snapshot is complete.",
             )
 
     def _find_flaws(self, operator: int, version: int, flaws: dict[str, Flaw]) -> None:
@@ -214,7 +214,8 @@ class StateReader:
             self._examination.find(
                 Code.STATE_UNREADABLE,
                 Severity.DAMAGE,
-                f"State of operator {operator} cannot be read: {_listed(flaws)}, which a restart reads for version {version}.",
+                f"Spark cannot read the state of operator {operator} at version {version}, which a restart needs: "
+                f"{_listed(flaws)}.",
                 list(flaws),
                 operator=operator,
                 advice=_ADVICE,

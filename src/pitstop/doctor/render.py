@@ -31,7 +31,7 @@ def verdict(checkpoint: Checkpoint) -> str:
     numbers = {severity: sum(each.severity is severity for each in checkpoint.findings) for severity in Severity}
     if numbers[Severity.DAMAGE]:
         damage = counted(numbers[Severity.DAMAGE], "finding")
-        return f"Damaged: {damage} of something that a restart needs."
+        return f"Damaged: {damage} on files that a restart needs."
     if numbers[Severity.WARNING]:
         return f"A restart has all it needs; {counted(numbers[Severity.WARNING], 'warning')}."
     return "Well: a restart has all it needs."
@@ -50,7 +50,7 @@ def sections(checkpoint: Checkpoint, answers: Iterable[ChangeAnswer]) -> list[Se
     parts.append(Section("What you may change", tuple(line for each in answers for line in _answer(each))))
     if checkpoint.settings:
         pinned = tuple(sorted(checkpoint.settings.items()))
-        lines = ("A start takes these from the checkpoint, whatever the session says.",)
+        lines = ("A start takes these from the checkpoint, whatever the session sets.",)
         parts.append(Section("Settings in the checkpoint", lines, ("SETTING", "VALUE"), pinned))
     return parts
 
@@ -137,7 +137,7 @@ def _state(operator: Operator) -> Iterable[str]:
     for family in operator.families:
         yield from _family(family, len(operator.families) > 1)
     if not operator.families:
-        yield "Its schema cannot be read or is not there."
+        yield "Its schema is missing or cannot be read."
     sizes = sorted(operator.partitions, key=lambda partition: -partition.restart_bytes)
     if sizes:
         largest = ", ".join(f"{partition.number}: {partition.restart_bytes:,}" for partition in sizes[:5])
@@ -166,7 +166,7 @@ def _findings(checkpoint: Checkpoint) -> Iterable[str]:
         if finding.advice:
             yield f"{'':<8} {finding.advice}"
     if checkpoint.findings:
-        yield f"{PAGE} has a section for each."
+        yield f"{PAGE} has a section for each code."
 
 
 def _answer(answer: ChangeAnswer) -> Iterable[str]:

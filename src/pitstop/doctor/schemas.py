@@ -72,7 +72,7 @@ def state_schema(content: bytes) -> StateSchema:
     reader = _Reader(content)
     version = reader.text()
     if not version.startswith("v") or not version[1:].isdecimal() or len(version) > 10:
-        raise UnreadableError(Flaw.GARBAGE, "its first text is no version")
+        raise UnreadableError(Flaw.GARBAGE, "its first text is not a version")
     number = int(version[1:])
     if number > 3:
         raise FutureError(version[1:])
@@ -83,7 +83,7 @@ def state_schema(content: bytes) -> StateSchema:
     else:
         families = [_family(reader) for _ in range(reader.whole())]
     if not reader.at_end:
-        raise UnreadableError(Flaw.GARBAGE, "it has more than a schema")
+        raise UnreadableError(Flaw.GARBAGE, "it has bytes after its schema")
     return StateSchema(number, tuple(families))
 
 
@@ -133,7 +133,7 @@ class _Reader:
         try:
             return text.replace(b"\xc0\x80", b"\x00").decode("utf-8", "surrogatepass")
         except UnicodeDecodeError:
-            raise UnreadableError(Flaw.GARBAGE, "it has text that is none") from None
+            raise UnreadableError(Flaw.GARBAGE, "a text in it is not UTF-8") from None
 
     def chunks(self) -> str:
         """Return a text that is written in parts, since one has at most 65,535 bytes."""
@@ -155,7 +155,7 @@ def _columns(text: str) -> tuple[Column, ...]:
     try:
         return tuple(_column(field) for field in json.loads(text)["fields"])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise UnreadableError(Flaw.GARBAGE, "a schema in it is no JSON of Spark's") from None
+        raise UnreadableError(Flaw.GARBAGE, "a schema in it is not JSON of Spark") from None
 
 
 def _column(field: dict[str, Any]) -> Column:
@@ -195,7 +195,7 @@ def operator_metadata(content: bytes) -> OperatorMetadata:
     if first not in ("v1", "v2"):
         if first.startswith("v") and first[1:].isdecimal():
             raise FutureError(first[1:])
-        raise UnreadableError(Flaw.CUT if "v1".startswith(first) else Flaw.GARBAGE, "its first line is no version")
+        raise UnreadableError(Flaw.CUT if "v1".startswith(first) else Flaw.GARBAGE, "its first line is not a version")
     try:
         facts = json.loads(text)
         stores = tuple(

@@ -34,7 +34,7 @@ def record_of(text: str) -> dict[str, Any]:
     try:
         schema = json.loads(text)
     except ValueError as error:
-        raise UsageError(f"The schema of Avro is no JSON: {error}.") from None
+        raise UsageError(f"The schema of Avro is not JSON: {error}.") from None
     if not isinstance(schema, dict) or schema.get("type") != "record" or not isinstance(schema.get("fields"), list):
         raise UsageError('A schema of Avro is a record: {"type": "record", "name": "Order", "fields": [...]}.')
     return schema
@@ -67,7 +67,7 @@ def _type(schema: Any, space: str, names: dict[str, Any], path: str) -> str:
             raise UsageError(f"Field {path} of the schema of Avro has the type {schema!r}, which the schema does not define.")
         columns = names[full] if full in names else names[schema]
         if columns is None:
-            raise UsageError(f"Field {path} of the schema of Avro holds itself, and a column cannot: leave it out.")
+            raise UsageError(f"Field {path} of the schema of Avro contains itself, which a column cannot: leave it out.")
         return str(columns)
     if not isinstance(schema, dict) or "type" not in schema:
         raise UsageError(f"Field {path} of the schema of Avro has no type: {json.dumps(schema)}.")
@@ -103,7 +103,7 @@ def _union(branches: list[Any], space: str, names: dict[str, Any], path: str) ->
     others = [branch for branch in branches if branch != "null"]
     if len(others) != 1:
         types = json.dumps(branches)
-        raise UsageError(f"Field {path} of the schema of Avro is of several types, and a column is of one: {types}.")
+        raise UsageError(f"Field {path} of the schema of Avro has several types, but a column has one: {types}.")
     return _type(others[0], space, names, path)
 
 

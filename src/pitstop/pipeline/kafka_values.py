@@ -66,8 +66,8 @@ def values_of(
 def _avro(schema: str, registry: str | None, folder: str | None, writer: str | None) -> Values:
     if sum(place is not None for place in (registry, folder, writer)) != 1:
         raise UsageError(
-            "Values of avro need the schemas with which they were written: give schema_registry, a URL, schema_folder, a folder "
-            "of files ID.avsc, or avro_schema, the one schema of values without an id."
+            "Values of avro need the schemas of their writers: give schema_registry (a URL), schema_folder (a folder of files "
+            "ID.avsc), or avro_schema (the one schema of values without an id)."
         )
     options = {}
     if registry is not None:
@@ -93,7 +93,7 @@ def _checked_address(registry: str) -> str:
     _, colon, password = _SECRET.sub("$", address["user"] or "").partition(":")
     if (colon and password != "$") or (address["user"] and not colon):
         raise UsageError(
-            "schema_registry has the name of a secret in the place of its password: https://user:${secret:REGISTRY_PASSWORD}@host."
+            "The password in schema_registry must be the name of a secret: https://user:${secret:REGISTRY_PASSWORD}@host."
         )
     return registry.rstrip("/")
 
@@ -102,12 +102,12 @@ def _debezium(schema: str, op_column: str, number_times: str | None) -> Values:
     if number_times not in (None, "millis", "micros"):
         raise UsageError(f"number_times is millis or micros, not {number_times!r}.")
     if not op_column:
-        raise UsageError("op_column names a column, and is empty.")
+        raise UsageError("op_column is empty: name a column.")
     nested = _column_with_nested_time(schema)
     if nested is not None:
         raise UsageError(
-            f"Column {nested} has a timestamp within an array, a map or a struct, and there values of debezium have no unit: "
-            "declare it as bigint, where it is a number, or as string."
+            f"Column {nested} has a timestamp within an array, a map or a struct, where values of debezium have no unit: "
+            "declare it as bigint if it is a number, or as string."
         )
     options = {"opColumn": op_column} | ({"numberTimes": number_times} if number_times is not None else {})
     return Values(f"{schema}, `{op_column.replace('`', '``')}` string", "debezium", options)

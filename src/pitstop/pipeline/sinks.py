@@ -334,7 +334,7 @@ def kafka(
     ``security`` says how the job signs in: see :func:`pitstop.kafka_security`, whose arguments may also be given as a mapping.
     """
     if not TOPIC.fullmatch(topic):
-        raise UsageError(f"{topic!r} is no name of a topic: it has letters, digits, '.', '_' and '-' alone, at most 249.")
+        raise UsageError(f"{topic!r} is not a topic name: use at most 249 letters, digits, '.', '_' and '-'.")
     for name in settings or {}:
         if name.lower() in ("bootstrap.servers", "transactional.id", "enable.idempotence"):
             raise UsageError(f"{name} is Pitstop's own: leave it out of settings.")
@@ -372,12 +372,12 @@ def postgres(
     if not url.startswith(("postgresql://", "postgres://")) and not is_reference(url):
         raise UsageError("postgres writes to postgresql://user:${secret:DB_PASSWORD}@host:port/database.")
     if not names and (order_by is not None or delete_when is not None):
-        raise UsageError("order_by and delete_when say what becomes of the row of a key: name the columns of the key.")
+        raise UsageError("order_by and delete_when change the row of a key: name the columns of the key.")
     unwritten = (leave_out,) if isinstance(leave_out, str) else tuple(leave_out)
     if unwritten and delete_when is None:
         raise UsageError("leave_out names columns that only delete_when needs: give delete_when, or select fewer columns.")
     if set(unwritten) & {*names, *filter(None, (order_by,))}:
-        raise UsageError("leave_out names columns that are not written, and those of key and order_by are.")
+        raise UsageError("leave_out cannot name columns of key or order_by, because the sink writes those.")
     return PostgresSink(url, table, names, order_by, delete_when, unwritten)
 
 

@@ -237,13 +237,13 @@ def kafka(
     gets the offsets of the job after each committed epoch, for tools that show the lag of groups; the job never reads them.
     """
     if isinstance(topics, str):
-        raise UsageError(f"topics are names in a list: write topic={topics!r} for one.")
+        raise UsageError(f"topics is a list of names: write topic={topics!r} for one.")
     names = [*([topic] if topic is not None else []), *topics]
     if bool(names) == (pattern is not None):
-        raise UsageError("kafka reads one topic, several topics, or those of a pattern: give topic, topics or pattern.")
+        raise UsageError("kafka reads one topic, several topics, or the topics of a pattern: give topic, topics or pattern.")
     for name in names:
         if not TOPIC.fullmatch(name):
-            raise UsageError(f"{name!r} is no name of a topic: it has letters, digits, '.', '_' and '-' alone, at most 249.")
+            raise UsageError(f"{name!r} is not a topic name: use at most 249 letters, digits, '.', '_' and '-'.")
     values = values_of(value, schema, schema_registry, schema_folder, avro_schema, op_column, number_times)
     if on_loss not in ("fail", "wait", "continue"):
         raise UsageError(f"on_loss is fail, wait or continue, not {on_loss!r}.")
@@ -258,16 +258,18 @@ def kafka(
         raise UsageError(f"Messages of Kafka have no {', '.join(sorted(unknown))}. There are: {', '.join(_METADATA)}.")
     for name in settings or {}:
         if name.lower() in _CONSUMERS_OWN:
-            instead = ", or say group= for other tools" if name.lower() == "group.id" else ""
+            instead = ", or set group= for other tools" if name.lower() == "group.id" else ""
             raise UsageError(f"{name} is Pitstop's own: leave it out of settings{instead}.")
     if len(set(columns.values())) < len(columns):
         raise UsageError("with_metadata gives two columns one name.")
     if "value" in columns.values() and values.schema is None:
-        raise UsageError("There would be a column 'value' twice: with_metadata takes another name for it, as a mapping.")
+        raise UsageError(
+            "Two columns would have the name 'value': give the metadata another name, with a mapping as with_metadata."
+        )
     try:
         re.compile(pattern or "")
     except re.error as error:
-        raise UsageError(f"The pattern {pattern!r} is no regular expression: {error}.") from None
+        raise UsageError(f"The pattern {pattern!r} is not a regular expression: {error}.") from None
     where = {"pattern": pattern} if pattern is not None else {"topics": ",".join(names)}
     consumer = {f"kafka.{name}": str(setting) for name, setting in (settings or {}).items()}
     signing_in = security_of(security, settings or {})
@@ -302,7 +304,7 @@ def kafka_start(start: str | datetime | Mapping[str, Mapping[int, int]]) -> str:
         return str(start)
     time_ms = _time_ms(start)
     if time_ms is None:
-        raise UsageError(f"start is earliest, latest, a time as 2026-11-01T00:00 or offsets, not {start!r}.")
+        raise UsageError(f"start is earliest, latest, a time such as 2026-11-01T00:00 or offsets, not {start!r}.")
     return str(time_ms)
 
 
@@ -363,7 +365,7 @@ def files(path: str, format: str, schema: str | None = None, streaming: bool = F
         raise UsageError(f"A streaming folder of {format} files needs a schema.")
     if scheme_of(str(path)) in _NO_FOLDERS:
         raise UsageError(
-            f"files reads folders, and {str(path)!r} is none: put its files into a folder of the machine that jobs run on, or "
+            f"files reads folders, and {str(path)!r} is not one: put its files into a folder of the machine that jobs run on, or "
             "read JSON over HTTP with http_poll."
         )
     own = any(name.casefold() in _OWN_WAYS for name in options) or _CORRUPT_RECORD.search(schema or "") is not None
@@ -444,7 +446,7 @@ def _delta_start(start: str | int | datetime) -> str:
         return f"version:{start}"
     time_ms = _time_ms(start)
     if time_ms is None:
-        raise UsageError(f"start is earliest, latest, a version or a time as 2026-11-01T00:00, not {start!r}.")
+        raise UsageError(f"start is earliest, latest, a version or a time such as 2026-11-01T00:00, not {start!r}.")
     return f"time:{time_ms}"
 
 

@@ -37,8 +37,8 @@ def test_a_checkpoint_that_is_well(bare, checkpoints):
         "Health:     A restart has all it needs; 1 warning.",
         "warning  epoch-unfinished: Epoch 2 was planned and not committed",
         "keys window struct<start: timestamp, end: timestamp> (watermark delay 10 s), name string; values count bigint",
-        "change aggregates: may go on with wrong results",
-        "change the number of partitions: is ignored without a word",
+        "change aggregates: may continue with wrong results",
+        "change the number of partitions: is ignored silently",
     ):
         assert text in out
     assert files_of(folder) == before

@@ -109,7 +109,7 @@ def test_an_epoch_without_rows_writes_nothing(broker, write):
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
-    [({"topic": "a b"}, "no name of a topic"), ({"settings": {"transactional.id": "x"}}, "transactional.id is Pitstop's own")],
+    [({"topic": "a b"}, "is not a topic name"), ({"settings": {"transactional.id": "x"}}, "transactional.id is Pitstop's own")],
 )
 def test_what_cannot_be_a_sink_is_told_when_it_is_written(wrong, message):
     with pytest.raises(UsageError, match=message):

@@ -84,9 +84,9 @@ def test_what_does_not_parse_is_a_dead_letter_with_its_place_and_reason(broker, 
     assert reasons == {
         "letters:0:1": (None, "The value is null, a tombstone."),
         "letters:0:2": ("", "The value is empty."),
-        "letters:0:3": ('{"n": 2}{"n": 3}', "The value is no single JSON object."),
+        "letters:0:3": ('{"n": 2}{"n": 3}', "The value is not a single JSON object."),
         "letters:0:4": ('{"n": "x"}', unlike),
-        "letters:0:5": ("base64://4=", "The value is no UTF-8."),
+        "letters:0:5": ("base64://4=", "The value is not UTF-8."),
         "letters:0:6": ('[{"n": 4}]', unlike),
         "letters:0:8": ("null", unlike),
     }

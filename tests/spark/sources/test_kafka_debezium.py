@@ -116,17 +116,17 @@ def test_what_is_no_envelope_is_a_dead_letter(broker, harness):
     assert [tuple(row) for row in sink.rows] == [(1, "a", "c")]
     assert {int(row.place.rpartition(":")[2]): row.error for row in letters.rows} == {
         1: "The envelope has no op.",
-        2: "The envelope has the op c and no after.",
-        3: "The envelope has the op d and no before.",
-        4: "The envelope has the op t, which is none of c, r, u and d.",
-        5: "The value is no envelope of Debezium with these columns.",
-        6: "The value is no single JSON object.",
-        7: "The value is no UTF-8.",
+        2: "The envelope has the op c but no after.",
+        3: "The envelope has the op d but no before.",
+        4: "The envelope has the op t, which is not c, r, u or d.",
+        5: "The value is not a Debezium envelope with these columns.",
+        6: "The value is not a single JSON object.",
+        7: "The value is not UTF-8.",
         8: "The value is empty.",
-        9: "The value is no single JSON object.",
+        9: "The value is not a single JSON object.",
         10: "The envelope has no op.",
-        11: "The envelope has the op r and no after.",
-        12: "The value is no envelope of Debezium with these columns.",
+        11: "The envelope has the op r but no after.",
+        12: "The value is not a Debezium envelope with these columns.",
     }
 
 
@@ -153,9 +153,9 @@ def test_times_are_numbers_of_a_unit_or_texts_and_days_are_numbers(broker, harne
     values = [(row.id, row.day, row.at and row.at.astimezone(UTC), row.local, row.price) for row in sink.rows]
     assert values == [(1, *expected), (2, *expected), (3, None, None, None, None)]
     assert [letter.error for letter in letters.rows] == [
-        "Column at is no timestamp.",
-        "Column at is no timestamp.",
-        "Column day is no date.",
+        "Column at is not of type timestamp.",
+        "Column at is not of type timestamp.",
+        "Column day is not of type date.",
     ]
 
 
@@ -163,7 +163,7 @@ def test_a_number_for_a_time_without_a_unit_is_a_dead_letter(broker, harness):
     sent(broker, "no-unit", [envelope("c", None, {"id": 1, "at": 1764300000})])
     letters = Collected()
     harness.run(changes(broker, "no-unit", Collected(), letters, "id int, at timestamp"), until=1)
-    assert [letter.error for letter in letters.rows] == ["Column at is a number: say its unit by number_times."]
+    assert [letter.error for letter in letters.rows] == ["Column at is a number: set its unit with number_times."]
 
 
 def test_a_column_of_the_operation_that_the_table_has_too_is_refused(broker, harness):

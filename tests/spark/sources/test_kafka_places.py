@@ -76,7 +76,7 @@ def test_a_source_is_put_to_a_time_and_reads_again_what_came_since_then(broker, 
     harness.seek = {"numbers": moment.isoformat()}
     built = counted_of(broker, second, totals, "times")
     report = report_of(spark, harness, built, (), **harness.seek)
-    changes = ", ".join(f"times:{partition} at 20 and not 30" for partition in range(3))
+    changes = ", ".join(f"times:{partition} at 20 instead of 30" for partition in range(3))
     detail = (
         f"source, is put to {moment.isoformat()}: 0 messages are skipped, 30 are read again ({changes}); stage 'counted' has "
         "saved state already: what that holds of these rows is counted twice"
@@ -103,7 +103,8 @@ def test_a_source_is_put_to_offsets_of_some_partitions_and_the_others_stay(broke
     harness.seek = {"numbers": "offsets:0=70,offsets:1=10"}
     built = numbers_of(broker, second, topic="offsets", with_metadata=("partition", "offset"))
     line = line_of(report_of(spark, harness, built, **harness.seek))
-    assert "20 messages are skipped, 40 are read again (offsets:0 at 70 and not 50, offsets:1 at 10 and not 50)" in line.detail
+    changes = "offsets:0 at 70 instead of 50, offsets:1 at 10 instead of 50"
+    assert f"20 messages are skipped, 40 are read again ({changes})" in line.detail
     harness.run(built, until=160)
     sent = {(n % 2, n // 2): n for n in range(160)}
     assert sorted((row.partition, row.offset, row.n) for row in second.rows) == sorted(
@@ -191,7 +192,7 @@ def test_a_saved_place_of_another_cluster_is_refused_and_can_be_left_by_a_seek(b
         built = numbers_of(other, sink, topic="moved")
         line = line_of(report_of(spark, harness, built))
         assert (line.verdict, line.rule) == (Verdict.REFUSED, "C03")
-        assert f"has a saved place in cluster first, and {other.servers} is of cluster second" in line.detail
+        assert f"has a saved place in cluster first, but {other.servers} is cluster second" in line.detail
         # A run that nobody has checked notices it, too, before it reads anything, whatever becomes of the loss.
         with pytest.raises(Exception, match=r"topic 'moved' is of another cluster \(its id was first and is second\)"):
             harness.run(built, until=30)
@@ -199,7 +200,7 @@ def test_a_saved_place_of_another_cluster_is_refused_and_can_be_left_by_a_seek(b
         harness.seek = {"numbers": "moved:0=20"}
         line = line_of(report_of(spark, harness, numbers_of(other, third, topic="moved"), **harness.seek))
         assert line.detail.startswith(
-            "source, is put to moved:0=20 of cluster second, its saved place being one of cluster first: 0 messages are skipped"
+            "source, is put to moved:0=20 of cluster second, while its saved place is in cluster first: 0 messages are skipped"
         )
         harness.run(numbers_of(other, third, topic="moved"), until=30)
         assert [row.n for row in third.rows] == list(range(120, 130))
@@ -244,14 +245,14 @@ def test_check_tells_topics_that_are_others_new_or_read_no_further(broker, harne
     harness.run(numbers_of(broker, Collected(), topics=["was-a", "was-b"]), until=10)
     changed = numbers_of(broker, Collected(), topics=["was-a", "will-c", "later-d"])
     assert line_of(report_of(spark, harness, changed)).detail == (
-        "source, goes on from the saved offset, topic 'will-c' is new, and read from the beginning; topic 'was-b' is read no "
-        "further; topic 'later-d' is not there, and waited for"
+        "source, goes on from the saved offset, topic 'will-c' is new, and read from the beginning; topic 'was-b' is no "
+        "longer read; the job waits for topic 'later-d', which is not there yet"
     )
     broker.delete("was-a")
     broker.make("was-a", 1)
     line = line_of(report_of(spark, harness, changed))
     assert line.verdict is Verdict.REFUSED
-    assert "has a saved place in topic 'was-a', which was deleted and made anew since" in line.detail
+    assert "has a saved place in topic 'was-a', which was deleted and created again since" in line.detail
     line = line_of(report_of(spark, harness, numbers_of(broker, Collected(), topics=["was-a", "was-b"], on_loss="continue")))
     assert line.verdict is Verdict.RESTORED
-    assert line.detail.endswith("topic 'was-a' was deleted and made anew since (on_loss=continue)")
+    assert line.detail.endswith("topic 'was-a' was deleted and created again since (on_loss=continue)")

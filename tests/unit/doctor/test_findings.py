@@ -82,7 +82,7 @@ def test_a_query_that_has_just_begun(checkpoint):
 
 def test_a_folder_of_something_else(tmp_path):
     (tmp_path / "notes.txt").write_text("no checkpoint")
-    with pytest.raises(UsageError, match="is no checkpoint: it has none of offsets, commits and metadata"):
+    with pytest.raises(UsageError, match="is not a checkpoint: it has no offsets, commits or metadata"):
         report_of(tmp_path)
 
 

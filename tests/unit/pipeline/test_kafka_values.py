@@ -15,8 +15,8 @@ ONE = json.dumps({"type": "record", "name": "A", "fields": [{"name": "n", "type"
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (AVRO, "need the schemas with which they were written: give schema_registry, a URL, schema_folder"),
-        (AVRO | {"schema_folder": "/s", "avro_schema": ONE}, "need the schemas with which they were written"),
+        (AVRO, r"need the schemas of their writers: give schema_registry \(a URL\), schema_folder"),
+        (AVRO | {"schema_folder": "/s", "avro_schema": ONE}, "need the schemas of their writers"),
         ({"value": "avro", "avro_schema": ONE}, "Values of avro need a schema"),
         (
             {"schema": "n int", "schema_folder": "/s"},
@@ -25,17 +25,17 @@ ONE = json.dumps({"type": "record", "name": "A", "fields": [{"name": "n", "type"
         ({"schema": "n int", "op_column": "o"}, "op_column and number_times are for values of debezium, not of json"),
         (AVRO | {"schema_registry": "host:8081"}, "schema_registry is a URL"),
         (AVRO | {"schema_registry": "ftp://host:8081"}, "schema_registry is a URL"),
-        (AVRO | {"schema_registry": "http://u:open@host:8081"}, "the name of a secret in the place of its password"),
-        (AVRO | {"schema_registry": "http://${secret:A}@host:8081"}, "the name of a secret in the place of its password"),
+        (AVRO | {"schema_registry": "http://u:open@host:8081"}, "must be the name of a secret"),
+        (AVRO | {"schema_registry": "http://${secret:A}@host:8081"}, "must be the name of a secret"),
         (AVRO | {"schema_folder": "s3://bucket/s"}, "The schema folder must lie in a folder of the machine"),
-        (AVRO | {"avro_schema": "{"}, "The schema of Avro is no JSON"),
+        (AVRO | {"avro_schema": "{"}, "The schema of Avro is not JSON"),
         (AVRO | {"avro_schema": '"long"'}, "A schema of Avro is a record"),
         ({"value": "debezium"}, "Values of debezium need a schema"),
         ({"value": "debezium", "schema": "n int", "number_times": "nanos"}, "number_times is millis or micros, not 'nanos'"),
-        ({"value": "debezium", "schema": "n int", "op_column": ""}, "op_column names a column, and is empty"),
+        ({"value": "debezium", "schema": "n int", "op_column": ""}, "op_column is empty"),
         (
             {"value": "debezium", "schema": "n int, a array<timestamp>"},
-            "Column a has a timestamp within .* bigint, .* or as string",
+            "Column a has a timestamp within .* bigint if .* or as string",
         ),
         (
             {"value": "debezium", "schema": "n decimal(9,2), `m` map<string, struct<at: bigint, `x` Timestamp>>"},
@@ -95,13 +95,13 @@ def test_a_record_of_avro_is_columns_with_names_that_it_defines_in_its_namespace
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
-        (["null", "int", "string"], r"Field x of the schema of Avro is of several types, and a column is of one"),
+        (["null", "int", "string"], r"Field x of the schema of Avro has several types, but a column has one"),
         ("Other", "has the type 'Other', which the schema does not define"),
-        (["null", "Row"], "Field x of the schema of Avro holds itself"),
+        (["null", "Row"], "Field x of the schema of Avro contains itself"),
         ({"type": "bytes", "logicalType": "decimal", "precision": 40}, "a decimal of 40 digits: columns have 1 to 38"),
         (
             {"type": "record", "name": "Node", "fields": [{"name": "next", "type": ["null", "Node"]}]},
-            "Field x.next .* holds itself",
+            "Field x.next .* contains itself",
         ),
     ],
 )

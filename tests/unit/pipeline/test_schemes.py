@@ -17,7 +17,7 @@ def test_a_tail_refuses_another_file_system_and_names_what_reads_it(scheme):
 def test_what_is_no_folder_is_refused_by_all_that_read_folders(scheme):
     with pytest.raises(UsageError, match=r"or read JSON over HTTP with http_poll\.$"):
         ps.sources.csv_tail(f"{scheme}://host/in", "n int")
-    with pytest.raises(UsageError, match=r"^files reads folders, and .* is none: .* or read JSON over HTTP with http_poll\.$"):
+    with pytest.raises(UsageError, match=r"^files reads folders, and .* is not one: .* or read JSON over HTTP with http_poll\.$"):
         ps.sources.files(f"{scheme}://host/in", "csv", "n int")
 
 

@@ -13,8 +13,8 @@ from pitstop.errors import UsageError
     [
         ({}, "give topic, topics or pattern"),
         ({"topic": "a", "pattern": "b.*"}, "give topic, topics or pattern"),
-        ({"topic": "a b"}, "'a b' is no name of a topic"),
-        ({"topic": "a,b"}, "'a,b' is no name of a topic"),
+        ({"topic": "a b"}, "'a b' is not a topic name"),
+        ({"topic": "a,b"}, "'a,b' is not a topic name"),
         ({"topic": "a", "value": "orc"}, "json, csv, avro, debezium, text or bytes, not 'orc'"),
         ({"topic": "a", "schema": None}, "Values of json need a schema"),
         ({"topic": "a", "value": "text"}, "Values of text have no schema"),

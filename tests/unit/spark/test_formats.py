@@ -14,5 +14,5 @@ def test_a_jar_that_is_no_zip_is_told_by_its_name(tmp_path):
         archive.writestr("META-INF/services/java.sql.Driver", "# ours\norg.example.Driver\n")
     broken.write_text("<html>not found</html>")
     assert _driver_in([jar]) == "org.example.Driver"
-    with pytest.raises(PipelineError, match=f"The jar {broken} is no zip file: fetch it again."):
+    with pytest.raises(PipelineError, match=f"The jar {broken} is not a zip file: fetch it again."):
         _driver_in([broken])

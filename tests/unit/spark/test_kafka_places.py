@@ -24,7 +24,7 @@ def test_a_partition_that_stays_or_is_put_further_on_keeps_the_end_of_the_epoch_
     assert offsets(there.offset) == at
     assert offsets(there.planned) == PLANNED
     assert (there.clause, there.again) == (
-        "is put to orders:0=124: 24 messages are skipped, 0 are read again (orders:0 at 124 and not 100)",
+        "is put to orders:0=124: 24 messages are skipped, 0 are read again (orders:0 at 124 instead of 100)",
         False,
     )
 

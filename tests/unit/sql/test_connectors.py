@@ -26,7 +26,7 @@ def mapping(text):
         ),
         (
             "(a INT) TYPE Kafka OPTIONS ('bootstrap.servers' = 'h:1', 'valueFormat' = 'avro')",
-            "Values of avro need the schemas with which they were written",
+            "Values of avro need the schemas of their writers",
         ),
         (
             "(a INT) TYPE Kafka OPTIONS ('bootstrap.servers' = 'h:1', 'schema.registry.url' = 'http://h:2')",
@@ -57,7 +57,7 @@ def mapping(text):
             "(__key INT, a INT) TYPE Kafka OPTIONS ('bootstrap.servers' = 'h:1')",
             "Column __key of a mapping of TYPE Kafka is VARCHAR",
         ),
-        ("EXTERNAL NAME \"a topic\" (a INT) TYPE Kafka OPTIONS ('bootstrap.servers' = 'h:1')", "'a topic' is no name of a topic"),
+        ("EXTERNAL NAME \"a topic\" (a INT) TYPE Kafka OPTIONS ('bootstrap.servers' = 'h:1')", "'a topic' is not a topic name"),
         ("(a INT) TYPE Postgres", "A mapping of TYPE Postgres needs option url"),
         (f"TYPE Postgres OPTIONS ({URL})", "A mapping of TYPE Postgres needs its columns"),
         (

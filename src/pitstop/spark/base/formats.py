@@ -20,7 +20,7 @@ _JDBC, _DRIVER = "jdbc", "driver"
 _DRIVERS = "META-INF/services/java.sql.Driver"
 """The file of a jar that names its drivers. Java looks for it in the jars that it starts with alone."""
 _GIVE = (
-    "name the jars that have it (jars=[...]), or give them to Spark (spark.jars or spark.jars.packages in spark-defaults.conf of "
+    "name its jars (jars=[...]), or give them to Spark (spark.jars or spark.jars.packages in spark-defaults.conf of "
     "$SPARK_CONF_DIR)."
 )
 
@@ -33,7 +33,7 @@ def provide_format(spark: SparkSession, name: str, jars: Iterable[str], options:
     files = [Path(local_path(jar, "A jar")) for jar in jars]
     for file in files:
         if not file.is_file():
-            raise PipelineError(f"There is no jar {file}, which the format '{name}' is to come from.")
+            raise PipelineError(f"The format '{name}' needs the jar {file}, which does not exist.")
     add_jars(spark, files)
     if not has_format(spark, name):
         own = f"use ps.sources.{name} and ps.sinks.{name}, or " if name in _OWN else ""
@@ -56,7 +56,7 @@ def _driver_in(jars: Iterable[Path]) -> str | None:
                     lines = (line.partition("#")[0].strip() for line in archive.read(_DRIVERS).decode().splitlines())
                     return next(filter(None, lines), None)
         except zipfile.BadZipFile as error:
-            raise PipelineError(f"The jar {jar} is no zip file: fetch it again.") from error
+            raise PipelineError(f"The jar {jar} is not a zip file: fetch it again.") from error
     return None
 
 

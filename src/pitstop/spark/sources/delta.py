@@ -130,10 +130,10 @@ class DeltaReader(DataSourceStreamReader):
             except FileNotFoundError as error:
                 if not DeltaLog(self._folder).is_there:
                     raise self._away() from error
-                clause = f"no longer has the file {file.path} of version {file.version}, which an epoch is to read"
+                clause = f"no longer has the file {file.path} of version {file.version}, which an epoch must read"
                 if not self._goes_on:
                     raise self._error(UnreadableTableError(clause)) from error
-                self._options.log.warning(f"The table {self._folder} {clause}: it is left out.")
+                self._options.log.warning(f"The table {self._folder} {clause}. The source continues without it.")
             except (pa.ArrowException, OSError) as error:
                 # Arrow tells damaged pages as an OSError without a number; the disk's own errors have one.
                 if isinstance(error, OSError) and error.errno is not None:
@@ -206,7 +206,7 @@ def _columns(source: Source) -> StructType:
     log = DeltaLog(folder)
     if not log.is_there:
         if declared is None:
-            raise PipelineError(f"There is no Delta table {folder} to tell its columns: give the source their schema.")
+            raise PipelineError(f"There is no Delta table {folder} from which to read the columns: give the source a schema.")
         return declared
     try:
         _, table = log.opened()
@@ -227,7 +227,7 @@ def _placed(source: Source, whole: Callable[[str], str]) -> Source:
 
 
 def _check_stream(source: Source) -> str | None:
-    return "ends, and others do not: read the table with streaming=True." if source.bounded else None
+    return "ends, but the other sources do not: read the table with streaming=True." if source.bounded else None
 
 
 def _place(source: Source) -> str:

@@ -77,7 +77,7 @@ class Facts:
         """Raise UnreadableTableError unless rows of these columns can be read. ``changes``: as a change data feed."""
         if self.configuration.get(_MAPPING, "none") != "none":
             raise UnreadableTableError(
-                f"gives its columns other names within files ({_MAPPING}), which this source does not read: write a copy of it "
+                f"gives its columns other names within files ({_MAPPING}), which this source cannot read: write a copy of it "
                 "without column mapping"
             )
         if changes and not self.has_feed:
@@ -88,10 +88,12 @@ class Facts:
             own, declared = _text(self.schema[column.name].dataType), _text(column.dataType)
             if own != declared:
                 raise UnreadableTableError(
-                    f"has column '{column.name}' as {own}, and the schema of the source as {declared}: write {own} there"
+                    f"has column '{column.name}' as {own}, but the schema of the source says {declared}: write {own} there"
                 )
             if column.name in self.partition_by and own == "binary":
-                raise UnreadableTableError(f"is partitioned by '{column.name}', which is binary: leave that out of the schema")
+                raise UnreadableTableError(
+                    f"is partitioned by '{column.name}', which is binary: leave this column out of the schema"
+                )
 
 
 def _text(kind: DataType) -> str:
@@ -262,7 +264,7 @@ class DeltaLog:
             table = DeltaTable(str(self.folder), version=version)
         except DeltaError as error:
             self.check_there()
-            which = "cannot be opened" if version is None else f"has no version {version}, or its log no longer tells its files"
+            which = "cannot be opened" if version is None else f"has no version {version}, or its log no longer lists its files"
             kind = UnreadableTableError if version is None else LostVersionError
             raise kind(f"{which} ({clause_of(error)})") from error
         _check_features(table.protocol().reader_features)
@@ -281,18 +283,18 @@ class DeltaLog:
         """Return the path of a file, which the log has as a URL: below the folder of the table, or a whole one."""
         url = urlsplit(path)
         if url.scheme not in ("", "file"):
-            raise UnreadableTableError(f"has the file {path}, which is on no disk of this machine")
+            raise UnreadableTableError(f"has the file {path}, which is not on a disk of this machine")
         return os.path.join(self.folder, unquote(url.path if url.scheme else path))
 
 
 def _no_whole_commit(version: int, why: str) -> UnreadableTableError:
-    return UnreadableTableError(f"has no whole commit of version {version} in its log ({why})")
+    return UnreadableTableError(f"has no complete commit of version {version} in its log ({why})")
 
 
 def marked_rows(version: int) -> UnreadableTableError:
     """Return the error about deletion vectors."""
     return UnreadableTableError(
-        f"has rows in version {version} that deletion vectors mark as deleted, which this source does not read: switch them off "
+        f"has rows in version {version} that deletion vectors mark as deleted, which this source cannot read: turn them off "
         "(delta.enableDeletionVectors) and purge the table (REORG TABLE ... APPLY (PURGE))"
     )
 
@@ -300,7 +302,7 @@ def marked_rows(version: int) -> UnreadableTableError:
 def _check_features(features: list[str] | None) -> None:
     unknown = sorted(set(features or ()) - _FEATURES)
     if unknown:
-        raise UnreadableTableError(f"has the feature {unknown[0]}, which this source does not read")
+        raise UnreadableTableError(f"has the feature {unknown[0]}, which this source does not support")
 
 
 def _facts_of(table: DeltaTable) -> Facts:

@@ -90,7 +90,7 @@ class TablePlan:
         elif start.startswith(AT_VERSION):
             version = int(start.removeprefix(AT_VERSION))
             if version > newest + 1:
-                raise UnreadableTableError(f"has version {newest} only, and the source starts at version {version}")
+                raise UnreadableTableError(f"has only version {newest}, but the source starts at version {version}")
             begin = Place(facts.id, version)
         elif start.startswith(AT_TIME):
             begin = Place(facts.id, self._since(int(start.removeprefix(AT_TIME)), newest))
@@ -104,7 +104,7 @@ class TablePlan:
         versions = self.table.versions()
         later = [version for version in versions if (self.table.time_of(version) or 0) >= moment_ms]
         if later and later[0] == versions[0] > 0:
-            self._gone(f"no longer has versions 0 to {versions[0] - 1} in its log, which may be of that time, too")
+            self._gone(f"no longer has versions 0 to {versions[0] - 1} in its log, which may belong to that time, too")
         return later[0] if later else newest + 1
 
     def advance(self, start: Place, most_files: int, most_bytes: int) -> Place:
@@ -136,7 +136,9 @@ class TablePlan:
                     if files and (files >= most_files or size + file.size > most_bytes):
                         return place
                     if not _is_there(file.path):
-                        self._gone(f"no longer has the file {file.path} of version {file.version}, which was not read yet")
+                        self._gone(
+                            f"no longer has the file {file.path} of version {file.version}, which the source has not read yet"
+                        )
                     files, size = files + 1, size + file.size
                     place = replace(place, file=place.file + 1)
                 place = self._next(place)
@@ -159,7 +161,7 @@ class TablePlan:
             if listed is None:
                 after = self._after_gap(place)
                 if after is None or after.version > end.version:
-                    self._gone(f"no longer has version {place.version}, which an epoch is to read again")
+                    self._gone(f"no longer has version {place.version}, which an epoch must read again")
                     return files
                 place = after
                 continue
@@ -168,7 +170,7 @@ class TablePlan:
         if end.file:
             listed = self._files_at(end)
             if listed is None or len(listed) < end.file:
-                self._gone(f"no longer has version {end.version}, which an epoch is to read again")
+                self._gone(f"no longer has version {end.version}, which an epoch must read again")
                 return files
             files += listed[place.file : end.file]
         key = self._key(end)
@@ -194,8 +196,8 @@ class TablePlan:
         if later[0] == place.version:  # it has come just now, and may be empty yet
             return None
         if later[0] > place.version:
-            versions, were = _versions(place.version, later[0] - 1)
-            self._gone(f"no longer has {versions} in its log, which {were} not read yet")
+            versions = _versions(place.version, later[0] - 1)
+            self._gone(f"no longer has {versions} in its log, which the source has not read yet")
         return Place(place.table, later[0])
 
     def _files_at(self, place: Place) -> list[DataFile] | None:
@@ -215,7 +217,7 @@ class TablePlan:
         except LostVersionError as error:
             if self.table.versions()[:1] in ([], [0]):  # nothing was cleaned
                 raise
-            self._gone(f"{error}, and not all of that version was read yet", "on_loss='continue' goes on with what comes later")
+            self._gone(f"{error}, and the source has not read all of that version yet", "on_loss='continue' skips the rest")
             return []
 
     def _of_commit(self, place: Place) -> list[DataFile] | None:
@@ -230,13 +232,12 @@ class TablePlan:
                 raise marked_rows(version)
             return self._feed(commit)
         if commit.removed:
-            what = f"version {version}, {commit.operation}, removed or rewrote rows"
+            what = f"has commits that remove or rewrite rows: version {version}, {commit.operation}"
             if not self._wishes.skips_rewrites:
                 raise UnreadableTableError(
-                    f"is not only appended to: its {what}. Pass such commits over with "
-                    'on_rewrite="skip", or read its change data feed with changes=True'
+                    f'{what}. Skip such commits with on_rewrite="skip", or read the change data feed with changes=True'
                 )
-            self._warn(f"is not only appended to: its {what}. It is passed over")
+            self._warn(f"{what}. The source skips this commit")
             return []
         if commit.marked:
             raise marked_rows(version)
@@ -279,16 +280,18 @@ class TablePlan:
         if not is_same and 0 <= last <= newest:  # replaced within its log, by a commit that comes later
             is_same = self.table.opened(last)[1].id == place.table
         if not is_same:
-            raise MadeAnewError(f"was made anew: its id is {facts.id}, and {place.table} was read before")
+            raise MadeAnewError(f"was deleted and created again: its id is {facts.id}, but the source read {place.table} before")
         if newest < last:
-            raise UnreadableTableError(f"has version {newest} only, and version {last} was read before: it was put back")
+            raise UnreadableTableError(
+                f"has only version {newest}, but the source read version {last} before: the table was restored from an older copy"
+            )
         self._verified = key
 
     def _beginning(self, error: MadeAnewError) -> Place:
         """Return the beginning of a table that took the place of the one that was read, if the user wants to go on."""
         if not self._wishes.goes_on:
             raise error
-        self._log.warning(f"The table {self.table.folder} {error}. It is read from its beginning.")
+        self._log.warning(f"The table {self.table.folder} {error}. The source reads it from its beginning.")
         self.table.forget()
         self._files, self._sizes, self._columns, self._noted = (("", -1, False), []), {}, None, set()
         newest, facts = self.table.opened()
@@ -300,7 +303,7 @@ class TablePlan:
         self.table.check_there()
         if not self._wishes.goes_on:
             raise UnreadableTableError(f"{clause}: {way_out}" if way_out else clause)
-        self._warn(f"{clause}: it is left out")
+        self._warn(f"{clause}. The source continues without it")
 
     def _warn(self, clause: str) -> None:
         """Tell something of the table, once: an epoch is looked at several times."""
@@ -354,6 +357,6 @@ def balanced(files: Sequence[DataFile], most_bytes: int, most_files: int) -> Ite
         yield part
 
 
-def _versions(first: int, last: int) -> tuple[str, str]:
-    """Return versions in words, and the verb for them."""
-    return (f"version {first}", "was") if first == last else (f"versions {first} to {last}", "were")
+def _versions(first: int, last: int) -> str:
+    """Return versions in words."""
+    return f"version {first}" if first == last else f"versions {first} to {last}"

@@ -112,14 +112,14 @@ def _reason(text: Column, valid: Column, source: Source) -> Column:
     bare = F.btrim(text, blank)
     reason = (
         F.when(F.col("value").isNull(), TOMBSTONE_REASON)
-        .when(~valid, "The value is no UTF-8.")
+        .when(~valid, "The value is not UTF-8.")
         .when(bare == "", "The value is empty.")
     )
     if source.parse == "csv":
         return reason
     # from_json stops at the end of the first object, and says nothing of what follows.
     alone = (F.json_array_length(F.concat(F.lit("["), text, F.lit("]"))) == 1) & bare.endswith("}")
-    return reason.when(bare.startswith("{") & ~F.coalesce(alone, F.lit(False)), "The value is no single JSON object.")
+    return reason.when(bare.startswith("{") & ~F.coalesce(alone, F.lit(False)), "The value is not a single JSON object.")
 
 
 def _fact(name: str) -> Column:

@@ -32,7 +32,7 @@ def look_at_topics(
     topics = answer["topics"]
     parts = [_topic(name, facts) for name, facts in topics.items()]
     parts += [f"topic '{name}' is not there yet" for name in names.split(",") if name and name not in topics]
-    clause = f"reads from {servers}: {', '.join(parts) or f'no topic of a name like {pattern}'}"
+    clause = f"reads from {servers}: {', '.join(parts) or f'no topic matches {pattern}'}"
     sample = answer.get("sample")
     if sample is None:
         return Look(clause)

@@ -71,28 +71,30 @@ def judge_place(spark: SparkSession, source: Source, settings: Settings, offset:
     try:
         topics = _topics(spark, source, settings, "", LOOK_SECONDS)
     except NoSuchPlaceError as error:
-        return SourceFate(f"which could not be compared with what is there: {error.clause}")
+        return SourceFate(f"which could not be compared with the topics: {error.clause}")
     servers = source.options["kafka.bootstrap.servers"]
     if saved.elsewhere(topics):
         return SourceFate(
-            f"has a saved place in cluster {saved.cluster}, and {servers} is of cluster {topics.cluster}, where its offsets mean "
-            "other messages: give it another name, or put it to a place there by seek (--seek SOURCE=earliest)",
+            f"has a saved place in cluster {saved.cluster}, but {servers} is cluster {topics.cluster}, where its offsets mean "
+            "other messages: give it another name, or move it to a place there by seek (--seek SOURCE=earliest)",
             refused=True,
         )
     anew = [name for name in topics.ids if name in saved.ids and not saved.is_of(topics, name)]
     if anew and source.options["onLoss"] == "fail":
-        what = f"has a saved place in {_named(anew)}, which {_was(anew)} deleted and made anew since"
+        what = f"has a saved place in {_named(anew)}, which {_was(anew)} deleted and created again since"
         return SourceFate(
-            f'{what}: put it to a place there by seek (--seek SOURCE=earliest), or read it with on_loss="continue"', True
+            f'{what}: move it to a place there by seek (--seek SOURCE=earliest), or read it with on_loss="continue"', True
         )
-    clauses = [f"{_named(anew)} {_was(anew)} deleted and made anew since (on_loss={source.options['onLoss']})"] if anew else []
+    clauses = (
+        [f"{_named(anew)} {_was(anew)} deleted and created again since (on_loss={source.options['onLoss']})"] if anew else []
+    )
     added = [name for name in topics.ids if name not in saved.ids]
     clauses += [f"{_named(added)} {_is(added)} new, and read from the beginning"] if added else []
     names = source.options.get("topics", "").split(",")
     unread = [name for name in saved.ids if name not in topics.ids and ("pattern" in source.options or name not in names)]
-    clauses += [f"{_named(unread)} {_is(unread)} read no further"] if unread else []
+    clauses += [f"{_named(unread)} {_is(unread)} no longer read"] if unread else []
     missing = [name for name in names if name and name not in topics.ids]
-    clauses += [f"{_named(missing)} {_is(missing)} not there, and waited for"] if missing else []
+    clauses += [f"the job waits for {_named(missing)}, which {_is(missing)} not there yet"] if missing else []
     return SourceFate("; ".join(clauses))
 
 
@@ -112,7 +114,7 @@ def seek_place(
     topics = _topics(spark, source, settings, start if start.lstrip("-").isdigit() else "", SEEK_SECONDS)
     missing = [name for name in source.options.get("topics", "").split(",") if name and name not in topics.ids]
     if missing or not topics.ids:
-        raise NoSuchPlaceError(f"there is no {_named(missing)}" if missing else "there is no topic of such a name")
+        raise NoSuchPlaceError(f"there is no {_named(missing)}" if missing else "no topic has a matching name")
     if offsets is not None:
         at = _checked(offsets, saved, topics)
     else:
@@ -140,14 +142,14 @@ def sought(text: str, at: dict[Part, int], saved: SavedPlace, topics: Topics, pl
             again += max(0, end - max(offset, facts["first"]))
         else:
             ends[part] = max(offset, end)
-        changes += [f"{part[0]}:{part[1]} at {offset:,} and not {before:,}"] if before != offset else []
+        changes += [f"{part[0]}:{part[1]} at {offset:,} instead of {before:,}"] if before != offset else []
     others = dict.fromkeys(name for name, _ in at if not saved.is_of(topics, name))
     where = (
-        f" of cluster {topics.cluster}, its saved place being one of cluster {saved.cluster}" if saved.elsewhere(topics) else ""
+        f" of cluster {topics.cluster}, while its saved place is in cluster {saved.cluster}" if saved.elsewhere(topics) else ""
     )
     clause = f"is put to {text}{where}: {_counts(skipped, again)}"
     clause += f" ({', '.join(changes)})" if changes and len(changes) <= _SHOWN else ""
-    clause += f"; {_named(list(others))} {_is(list(others))} not what was read before" if others and not where else ""
+    clause += f"; {_named(list(others))} {_is(list(others))} new or created again" if others and not where else ""
     # What was read of topics that are read no more stays noted: they go on if they are read again.
     unread = set() if saved.elsewhere(topics) else saved.ids.keys() - topics.ids.keys()
     old_parts = {part: offset for part, offset in saved.at.items() if part[0] in unread}
@@ -177,7 +179,7 @@ def _checked(offsets: dict[Part, int], saved: SavedPlace, topics: Topics) -> dic
         if part in at:
             continue
         if not saved.is_of(topics, part[0]) and part[0] in saved.ids:
-            raise NoSuchPlaceError(f"{part[0]}:{part[1]} is not what was read before, so say an offset of it, too")
+            raise NoSuchPlaceError(f"{part[0]}:{part[1]} is new or created again: give its offset, too")
         at[part] = saved.at.get(part, facts["first"])
     return at
 

@@ -74,7 +74,7 @@ def _address(registry: str) -> SplitResult:
             return url
     names = sorted(set(names_in(registry)))
     held = f"what secret {' or '.join(names)} holds" if names else repr(registry)
-    raise UsageError(f"schema_registry is a URL with http:// or https:// and a host, and {held} is none.")
+    raise UsageError(f"schema_registry must be a URL with http:// or https:// and a host, and {held} is not one.")
 
 
 def with_changes(messages: DataFrame, source: Source) -> DataFrame:
@@ -85,7 +85,7 @@ def with_changes(messages: DataFrame, source: Source) -> DataFrame:
     op_column = source.options["opColumn"]
     columns = struct_of(source.schema or "").fields[:-1]
     if op_column.casefold() in (field.name.casefold() for field in columns):
-        raise UsageError(f"There would be a column '{op_column}' twice: give the change another one by op_column.")
+        raise UsageError(f"Two columns would have the name '{op_column}': choose another one with op_column.")
     image = StructType([StructField(field.name, _type_in_text(field.dataType)) for field in columns])
     change = [StructField("before", image), StructField("after", image), StructField("op", StringType())]
     envelope = StructType([*change, StructField("payload", StructType(change)), StructField(CORRUPT, StringType())])
@@ -116,14 +116,14 @@ def _envelope_reason() -> Column:
     missing = F.lit(None).cast("string")
     for name, part in _WITH_IMAGE.items():
         is_missing = (op == name) & F.col(f"__change.{part}").isNull()
-        missing = F.coalesce(missing, F.when(is_missing, f"The envelope has the op {name} and no {part}."))
+        missing = F.coalesce(missing, F.when(is_missing, f"The envelope has the op {name} but no {part}."))
     return (
         F.when(
             F.col("__envelope").isNull() | F.col(f"__envelope.{CORRUPT}").isNotNull(),
-            "The value is no envelope of Debezium with these columns.",
+            "The value is not a Debezium envelope with these columns.",
         )
         .when(op.isNull(), "The envelope has no op.")
-        .when(~op.isin(*_WITH_IMAGE), F.concat(F.lit("The envelope has the op "), op, F.lit(", which is none of c, r, u and d.")))
+        .when(~op.isin(*_WITH_IMAGE), F.concat(F.lit("The envelope has the op "), op, F.lit(", which is not c, r, u or d.")))
         .otherwise(missing)
     )
 
@@ -158,7 +158,7 @@ def _value(text: Column, kind: DataType, source: Source) -> Column:
 
 def _time_reason(text: Column, field: StructField, source: Source) -> Column:
     column = field.name.replace("'", "")
-    wrong = F.lit(f"Column {column} is no {field.dataType.simpleString()}.")
+    wrong = F.lit(f"Column {column} is not of type {field.dataType.simpleString()}.")
     if isinstance(field.dataType, DateType) or "numberTimes" in source.options:
         return wrong
-    return F.when(text.rlike(r"^-?\d+$"), f"Column {column} is a number: say its unit by number_times.").otherwise(wrong)
+    return F.when(text.rlike(r"^-?\d+$"), f"Column {column} is a number: set its unit with number_times.").otherwise(wrong)

@@ -48,7 +48,7 @@ def _jars(source: Source) -> list[str]:
 
 
 def _check_stream(source: Source) -> str | None:
-    return "ends, and others do not: read it with streaming=True." if source.bounded else None
+    return "ends, but the other sources do not: read it with streaming=True." if source.bounded else None
 
 
 def _placed(source: Source, whole: Callable[[str], str]) -> Source:
