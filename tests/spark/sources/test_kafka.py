@@ -301,14 +301,14 @@ def test_the_lag_is_what_was_sent_and_not_read_of_each_partition(broker, harness
 
 
 def test_what_a_partition_that_is_waited_with_has_is_lag_and_not_none(broker, harness):
-    broker.make("aged", 1)
-    broker.send_numbers("aged", range(10), partitions=1)
-    built, folder = numbers_of(broker, Collected(), topic="aged", on_loss="wait"), harness.folder / "checkpoint"
+    broker.make("aged-lag", 1)
+    broker.send_numbers("aged-lag", range(10), partitions=1)
+    built, folder = numbers_of(broker, Collected(), topic="aged-lag", on_loss="wait"), harness.folder / "checkpoint"
     running = harness.start(built, folder, 2)
     harness.wait_for(running, 10)
     running.stop(60)
-    broker.send_numbers("aged", range(10, 30), partitions=1)
-    broker.drop_before("aged", 0, 15)
+    broker.send_numbers("aged-lag", range(10, 30), partitions=1)
+    broker.drop_before("aged-lag", 0, 15)
     running = harness.start(built, folder, 2)
     assert wait_until(lambda: lag_of(harness).amount == 20, 60), "of which five are gone, for which it waits"
     running.stop(60)

@@ -425,6 +425,6 @@ def test_an_address_that_is_no_registry_is_an_error_of_the_address(broker, harne
     assert not refused.value.details.get("away")
     monkeypatch.setenv("PITSTOP_SECRET_ADDRESS", "hidden:8081")
     built = orders(broker, "no-registry", Collected(), schema="n bigint", schema_registry="secret:ADDRESS")
-    with pytest.raises(UsageError, match=r"what secret ADDRESS holds is none\.") as wrong:
+    with pytest.raises(UsageError, match=r"what secret ADDRESS holds is not one\.") as wrong:
         harness.start(built, harness.folder / "b", 2)
     assert "hidden" not in str(wrong.value)
