@@ -23,6 +23,7 @@ LEAD = 60_000
 SHOWN = 50
 """Of each so manieth event the guard tells how many of its key there were."""
 GUARD = "guard"
+BESIDE = "beside"
 Line = tuple[str, ...]
 """Kinds of stages (tests/spark/chains.py), one behind the other."""
 
@@ -53,6 +54,11 @@ class Version:
     def fault(self, kind: str) -> Path:
         """While this file is there the version goes wrong: it ``raises`` or ``hangs`` at a row, or ``loads`` for ever."""
         return Path(self.folder) / f"{kind}-{self.mark}"
+
+
+def dropped_stages(before: Version, after: Version) -> list[str]:
+    """Return the stages of ``before`` whose saved state ``after`` has no use for."""
+    return [BESIDE] if before.turned and not after.turned else []
 
 
 def released_file(folder: str | Path) -> Path:
@@ -117,7 +123,7 @@ def pipeline(version: Version) -> ps.Pipeline:
     _write(version, counted, "files", f"{GUARD}-files")
     _write(version, counted, "map", f"{GUARD}-map")
     if version.turned:
-        source.group_by("key", "v").distinct("beside").write_to(ps.sinks.noop(), name="beside out")
+        source.group_by("key", "v").distinct(BESIDE).write_to(ps.sinks.noop(), name=f"{BESIDE} out")
     return chain.pipeline
 
 

@@ -21,7 +21,7 @@ from pitstop.errors import ConflictError, PitstopError
 from pitstop.kit.waiting import wait_until
 from pitstop.model.job import JobState
 from tests.soak.generator import STATE_STORES
-from tests.soak.served.job import BURST, Version, released_file
+from tests.soak.served.job import BURST, Version, dropped_stages, released_file
 from tests.soak.served.outcome import differences
 from tests.soak.served.server import Server
 from tests.soak.served.story import Step, Story
@@ -222,8 +222,9 @@ class Teller:
         mark = max([self._version.mark, *self._gone]) + 1
         return dataclasses.replace(self._version, mark=mark, turned=turned)
 
-    def _update(self, version: Version, **options: Any) -> None:
-        self._job.update(ARTIFACT, args=[version.text], snapshot=self._snapshot_name(), **options)
+    def _update(self, version: Version, config: dict[str, Any] | None = None, **options: Any) -> None:
+        config = {**(config or {}), "allow_drop": dropped_stages(self._version, version)}
+        self._job.update(ARTIFACT, args=[version.text], config=config, snapshot=self._snapshot_name(), **options)
 
     def _fails(self) -> None:
         self._version.fault("raises").touch()
