@@ -36,6 +36,7 @@ from pitstop.kit.urls import holds_password
 from pitstop.kit.version import __version__
 from pitstop.kit.wire import check_text
 from pitstop.machine.named_secrets import FOLDER
+from pitstop.model.config import OWN_ENGINE, engine_name
 from pitstop.model.retention import KEPT, Retention
 
 app = typer.Typer(
@@ -129,6 +130,12 @@ def serve(
         ),
     ] = None,
     spares: Annotated[int, typer.Option(min=0, help="Warm runner processes to keep ready")] = 1,
+    engine: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="Engine of jobs that name none: own, shared, or a name (docs/engines.md) [$PITSTOP_ENGINE]"
+        ),
+    ] = "",
     master: Annotated[str, typer.Option(help="Spark master of the runners")] = "local[*]",
     members: Annotated[
         int, typer.Option(min=0, max=64, help="Members to start here, each with one core for jobs, and a Spark master for them")
@@ -195,6 +202,7 @@ def serve(
         viewer_token=given_token(viewer_token_file, "PITSTOP_VIEWER_TOKEN"),
         metrics_token=given_token(metrics_token_file, "PITSTOP_METRICS_TOKEN"),
         spares=spares,
+        engine=engine_name("engine", engine or os.environ.get("PITSTOP_ENGINE") or OWN_ENGINE),
         master=master,
         members=members,
         cluster_host=cluster_host,

@@ -362,6 +362,8 @@ class RunSpec:
     """The process that has made itself ready for this run; if it is gone, another one takes the run."""
     job_name: str | None = None
     """The job's name as the lines of the run's log give it."""
+    engine: str | None = None
+    """The engine in which it is to run (option engine); None: the server's usual one."""
 
 
 class Launcher(Protocol):

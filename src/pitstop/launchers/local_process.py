@@ -12,6 +12,7 @@ import structlog
 from pitstop.control.ports import CONTROL, RunHandle, RunSpec, Wake
 from pitstop.kit.jsonable import from_json
 from pitstop.launchers.archiving import Archiving
+from pitstop.launchers.engines import Engines
 from pitstop.launchers.processes import is_alive, is_of_this_boot, kill_all
 from pitstop.launchers.runner_processes import RunnerProcesses, facts_of
 from pitstop.launchers.spares import Spares
@@ -19,6 +20,7 @@ from pitstop.launchers.standby import HeldSpare
 from pitstop.launchers.watcher import Watcher
 from pitstop.launchers.worker import do_task
 from pitstop.machine.rotating import Rotation
+from pitstop.model.config import OWN_ENGINE
 from pitstop.model.data_folder import DataFolder, SpareFolder
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.model.task import Compilation, Compile, ExportState, ImportState, QueryState, StateRows, Task
@@ -30,7 +32,8 @@ class LocalProcessLauncher:
     """Starts runs, in a warm spare process where there is one.
 
     The control plane is woken when a watched process ends; ``environment`` is that of all processes that are started.
-    ``one_of_several``: there may be runs on other machines, too.
+    ``one_of_several``: there may be runs on other machines, too. ``engine``: that of jobs whose option says nothing; None if
+    every run has a JVM of its own, whatever its job says.
     """
 
     def __init__(
@@ -42,18 +45,28 @@ class LocalProcessLauncher:
         environment: dict[str, str] | None = None,
         rotation: Rotation | None = None,
         one_of_several: bool = False,
+        engine: str | None = None,
     ) -> None:
         self._data, self._one_of_several = data, one_of_several
         self._processes = RunnerProcesses(data, store_url, environment, rotation)
         self._runs: dict[str, tuple[int, subprocess.Popen[bytes]]] = {}
         """Job id -> the last run that was started for it here."""
         self._watcher = Watcher(lambda: wake.wake(CONTROL))
+        self._engine = engine or OWN_ENGINE
+        self._engines = Engines(data, self._processes.environment, self._spawn_engine) if engine is not None else None
         self._spares = Spares(data, spares, self._spawn_spare)
         self._archiving = Archiving(self._processes.environment, data.class_archive_log)
 
     def start(self, spec: RunSpec) -> None:
-        process = self._spares.assign(spec.job_id, spec.token, spec.standby, facts_of(spec))
-        self._runs[spec.job_id] = (spec.token, process or self._processes.start(spec))
+        engine = (spec.engine or self._engine) if self._engines is not None else self._engine
+        process = None
+        if engine == self._engine:
+            process = self._spares.assign(spec.job_id, spec.token, spec.standby, facts_of(spec))
+        elif spec.standby is not None:
+            self._spares.release(spec.standby)  # it waits in another engine
+        if process is None:
+            process = self._processes.start(spec, self._folder_of(engine))
+        self._runs[spec.job_id] = (spec.token, process)
 
     def start_failed(self, job_id: str, token: int) -> bool:
         run = self._runs.get(job_id)
@@ -71,6 +84,8 @@ class LocalProcessLauncher:
     def kill(self, run: RunHandle) -> None:
         kill_all(run)
         self._processes.reap()
+        if self._engines is not None:
+            self._engines.wait_for_release(run)
 
     def watch(self, run: RunHandle) -> None:
         self._watcher.watch(run)
@@ -112,4 +127,13 @@ class LocalProcessLauncher:
         return do_task(task, self._data.worker(secrets.token_hex(6)), self._processes.environment)
 
     def _spawn_spare(self, command: list[str], log_file: Path) -> subprocess.Popen[bytes]:
+        engine = self._folder_of(self._engine)
+        command = [*command, *(["--engine", str(engine)] if engine is not None else [])]
         return self._processes.spawn(command, log_file, {}, SpareFolder(log_file.parent).log_moves)
+
+    def _spawn_engine(self, command: list[str], log_file: Path) -> subprocess.Popen[bytes]:
+        return self._processes.spawn(command, log_file, {"engine": log_file.parent.name})
+
+    def _folder_of(self, engine: str) -> Path | None:
+        """Return the folder of an engine that runs, or is starting; None for a run with a JVM of its own."""
+        return self._engines.folder(engine).root if self._engines is not None and engine != OWN_ENGINE else None

@@ -109,6 +109,12 @@ def is_alive(handle: RunHandle) -> bool:
     return process is not None and process.runs
 
 
+def pid_of(handle: RunHandle) -> int | None:
+    """Return the pid of a handle's process, which may be gone; None if it is of another boot."""
+    identity = _identity(handle)
+    return identity.pid if identity is not None else None
+
+
 def is_of_this_boot(handle: RunHandle) -> bool:
     """Return False for a process of another machine, or of this one before its last boot."""
     return _identity(handle) is not None

@@ -43,11 +43,13 @@ class RunnerProcesses:
         self._children: list[subprocess.Popen[bytes]] = []
         self._lock = threading.Lock()
 
-    def start(self, spec: RunSpec) -> subprocess.Popen[bytes]:
-        """Start a run in a process of its own."""
+    def start(self, spec: RunSpec, engine: Path | None = None) -> subprocess.Popen[bytes]:
+        """Start a run in a process of its own; ``engine`` is the folder of the engine that it joins, if it has no own JVM."""
         log_file = self._data.job(spec.job_id).log
         log_file.parent.mkdir(parents=True, exist_ok=True)
-        return self.spawn(["run", "--job", spec.job_id, "--token", str(spec.token)], log_file, facts_of(spec) | self._facts)
+        command = ["run", "--job", spec.job_id, "--token", str(spec.token)]
+        command += ["--engine", str(engine)] if engine is not None else []
+        return self.spawn(command, log_file, facts_of(spec) | self._facts)
 
     def spawn(
         self, command: list[str], log_file: Path, facts: dict[str, object], log_moves: Path | None = None

@@ -41,6 +41,7 @@ OF_A_SERVER = (
         "split_brain_protection",
         "store_metrics_after_completion",
         "requirements",
+        "engine",
         "restart",
         "allow_shared",
     ),

@@ -23,7 +23,7 @@ class WakeSocket:
             path.unlink()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._socket.setblocking(False)
-        with _short_path(path) as address:
+        with short_path(path) as address:
             self._socket.bind(address)
         self._identity = path.stat().st_ino
 
@@ -50,7 +50,7 @@ def wake(path: Path) -> bool:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
         sender.setblocking(False)
         try:
-            with _short_path(path) as address:
+            with short_path(path) as address:
                 sender.sendto(b"!", address)
         except BlockingIOError:
             return True  # its queue is full: it will wake anyway
@@ -60,7 +60,7 @@ def wake(path: Path) -> bool:
 
 
 @contextlib.contextmanager
-def _short_path(path: Path) -> Iterator[str]:
+def short_path(path: Path) -> Iterator[str]:
     """Give a short form of a path: a Unix socket path holds about 100 bytes. Long ones go through the folder's descriptor."""
     if len(os.fsencode(path)) < 100:
         yield str(path)

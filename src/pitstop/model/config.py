@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -71,6 +72,7 @@ class JobConfig:
     epoch_timeout_ms: int = 900_000
     restart: str = RestartStrategy.DEFAULT
     allow_shared: bool = False
+    engine: str | None = None
     requirements: tuple[str, ...] = ()
     spark: dict[str, str] = field(default_factory=dict)
     renamed: dict[str, str] = field(default_factory=dict)
@@ -220,6 +222,22 @@ def _read_json(text: str) -> Any:
 
 
 _BY_UPDATE = "saved state depends on it: update the job to the same artifact with this option"
+
+
+OWN_ENGINE, SHARED_ENGINE = "own", "shared"
+"""The engine of one job alone, and the one of all jobs that name no other."""
+_ENGINE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+
+
+def engine_name(name: str, value: Any) -> str:
+    """Return the name of an engine; UsageError if none can have it."""
+    engine = str(value).strip()
+    if not _ENGINE.fullmatch(engine):
+        raise UsageError(
+            f"'{engine}' cannot name an engine ({name}): use letters, digits, '_', '.' and '-', starting with a letter or digit, "
+            "40 characters at most."
+        )
+    return engine
 
 
 def listed_requirements(name: str, value: Any) -> tuple[str, ...]:
@@ -431,6 +449,15 @@ OPTIONS: tuple[Option, ...] = (
         "it is compiled, and such an update is refused.",
         default=False,
         choices=("true", "false"),
+    ),
+    Option(
+        "engine",
+        "engine",
+        engine_name,
+        form="own, shared, or a name",
+        meaning="The JVM in which the job runs (docs/engines.md). own: a JVM that no other job uses. shared: the JVM of all jobs "
+        "with this value. Jobs that name the same engine share one that no other job uses. On a cluster of members, and on a "
+        "Spark cluster, every job has its own. The default is the server's, which is own unless it was started with --engine.",
     ),
     Option(
         "requirements",

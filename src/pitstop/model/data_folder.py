@@ -229,6 +229,15 @@ class DataFolder:
         return SpareFolder(self.spares / spare_id)
 
     @property
+    def engines(self) -> Path:
+        """Engines that jobs share, each with a folder of its own."""
+        return self._own / "engines"
+
+    def engine(self, engine_id: str) -> EngineFolder:
+        """The files of one engine. Goes away with its process."""
+        return EngineFolder(self.engines / engine_id)
+
+    @property
     def workers(self) -> Path:
         """Processes that do one thing and end. The server removes all of it when it starts: what is left is from a crash."""
         return self._own / "once"
@@ -439,6 +448,43 @@ class SpareFolder:
     def rehearsal(self) -> Path:
         """A data folder of its own for the rehearsed start of a version; the spare removes it afterwards."""
         return self.root / "rehearsal"
+
+
+@dataclass(frozen=True)
+class EngineFolder:
+    """The folder of one engine: a JVM whose Spark runs the jobs of several processes."""
+
+    root: Path
+
+    @property
+    def process(self) -> Path:
+        """Number of the engine's process, its name and its form. Written by the launcher that starts it."""
+        return self.root / "process.json"
+
+    @property
+    def ready(self) -> Path:
+        """Written by the engine once its Spark session is up; says, too, which process it is."""
+        return self.root / "ready"
+
+    @property
+    def socket(self) -> Path:
+        """The socket through which processes join. The engine makes it."""
+        return self.root / "engine.sock"
+
+    @property
+    def retired(self) -> Path:
+        """Lets the engine end as soon as no process uses it. Written by a launcher that starts nothing in it any more."""
+        return self.root / "retired"
+
+    @property
+    def log(self) -> Path:
+        """The output of the engine, but for lines that belong to one of its jobs."""
+        return self.root / "engine.log"
+
+    @property
+    def work(self) -> Path:
+        """Scratch files of the engine's Spark."""
+        return self.root / "work"
 
 
 @dataclass(frozen=True)

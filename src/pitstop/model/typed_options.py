@@ -51,6 +51,7 @@ class CodeOptions(CommonOptions, total=False):
     epoch_timeout: Duration | None
     restart: str | Mapping[str, Any] | None
     allow_shared: bool | None
+    engine: str | None
     spark: dict[str, Any] | None
 
 

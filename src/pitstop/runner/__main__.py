@@ -18,8 +18,9 @@ from pitstop.launchers.wake import UnixSocketWake
 from pitstop.machine.logs import show
 from pitstop.machine.private import keep_private
 from pitstop.machine.wake import WakeSocket, wake
-from pitstop.model.data_folder import DataFolder, SpareFolder, WorkerFolder
+from pitstop.model.data_folder import DataFolder, EngineFolder, SpareFolder, WorkerFolder
 from pitstop.runner.executor_logs import follow_executors
+from pitstop.runner.joining import Joined
 from pitstop.runner.keeping import FollowedRetention
 from pitstop.runner.logs import log
 from pitstop.runner.prepared import Prepared, RunnerSettings, StandbyTasks
@@ -27,6 +28,7 @@ from pitstop.runner.run import Runner
 from pitstop.runner.session import levels_of_workers, session
 from pitstop.runner.spark_engine import SparkEngine
 from pitstop.runner.worker_tasks import WORK, answer, do_task, read_task
+from pitstop.spark.base.engines import has_joined
 from pitstop.spark.base.run_levels import RunLevels
 from pitstop.spark.starting.warm_up import warm_up
 from pitstop.store.database import Database, open_database
@@ -45,9 +47,15 @@ def main() -> int:
         sub.add_argument("--store", required=True)
         sub.add_argument("--data", required=True, type=Path)
         sub.add_argument("--server", default="")
+        sub.add_argument("--engine", type=Path)
         sub.add_argument("--job" if name == "run" else "--spare", required=True)
         if name == "run":
             sub.add_argument("--token", required=True, type=int)
+    sub = commands.add_parser("engine")
+    sub.add_argument("--store", required=True)
+    sub.add_argument("--data", required=True, type=Path)
+    sub.add_argument("--server", default="")
+    sub.add_argument("--id", required=True)
     sub = commands.add_parser("worker")
     sub.add_argument("--task", required=True, choices=sorted(WORK))
     sub.add_argument("--folder", required=True, type=Path)
@@ -66,21 +74,33 @@ def main() -> int:
 
         serve_queries(options.store, options.work, answers)
         return _leave(0)
-    if options.command == "run":
-        return run_job(options.job, options.token, options.store, DataFolder(options.data, options.server))
-    if options.command == "spare":
-        return wait_as_spare(options.spare, options.store, DataFolder(options.data, options.server))
+    if options.command == "engine":
+        from pitstop.runner.engine_host import host_engine
+
+        return _leave(host_engine(options.id, DataFolder(options.data, options.server)))
+    if options.command in ("run", "spare"):
+        data = DataFolder(options.data, options.server)
+        engine = EngineFolder(options.engine) if options.engine is not None else None
+        if options.command == "run":
+            return run_job(options.job, options.token, options.store, data, engine)
+        return wait_as_spare(options.spare, options.store, data, engine)
     return _leave(do_task(options.task, WorkerFolder(options.folder)))
 
 
-def run_job(job_id: str, token: int, store_url: str, data: DataFolder) -> int:
-    """Run one job to its end."""
+def run_job(job_id: str, token: int, store_url: str, data: DataFolder, engine: EngineFolder | None) -> int:
+    """Run one job to its end, in a JVM of its own or in an engine."""
     settings = RunnerSettings(data, store_url, STORE_FACTORY)
     job = data.job(job_id)
 
     def start() -> SparkSession:
-        spark = session(job.work)
-        follow_executors(spark, data)
+        if engine is not None:
+            joined = Joined(engine, job.work)
+            joined.at_end(_say_engine_ended)
+            joined.take(job_id)
+            spark = joined.session
+        else:
+            spark = session(job.work)
+            follow_executors(spark, data)
         RunLevels(spark, levels_of_workers(job.work)).follow(data.log_levels, job.log_levels)
         return spark
 
@@ -101,15 +121,20 @@ def _run(
     return _leave(Runner(job_id, token, own_handle(), link, waking, engine).run())
 
 
-def wait_as_spare(spare_id: str, store_url: str, data: DataFolder) -> int:
+def wait_as_spare(spare_id: str, store_url: str, data: DataFolder, engine: EngineFolder | None) -> int:
     """Keep a Spark session warm until a job is assigned, or the control plane is gone; do what a standby is asked for."""
     folder = data.spare(spare_id)
     folder.root.mkdir(parents=True, exist_ok=True)
     socket = WakeSocket(folder.socket)
     warm = threading.Event()
     threading.Thread(target=_leave_when_alone, args=(data, folder, warm), daemon=True).start()
-    spark = session(folder.work)
-    follow_executors(spark, data)
+    joined = Joined(engine, folder.work) if engine is not None else None
+    if joined is not None:
+        spark = joined.session
+        joined.at_end(lambda: _leave_with_engine(folder))
+    else:
+        spark = session(folder.work)
+        follow_executors(spark, data)
     levels = RunLevels(spark, levels_of_workers(folder.work))
     levels.follow(data.log_levels)
     if not folder.assignment.exists():
@@ -132,6 +157,8 @@ def wait_as_spare(spare_id: str, store_url: str, data: DataFolder) -> int:
         socket.wait(ORPHAN_CHECK_SECONDS)
     assignment = json.loads(folder.assignment.read_text())
     socket.close()
+    if joined is not None:
+        joined.take(assignment["job"])
     levels.follow(data.log_levels, data.job(assignment["job"]).log_levels)
     return _run(assignment["job"], int(assignment["token"]), settings, database, lambda: spark, standby.prepared)
 
@@ -146,6 +173,17 @@ def _leave_when_alone(data: DataFolder, folder: SpareFolder, warm: threading.Eve
             return
     if not warm.is_set() and not folder.assignment.exists():
         os._exit(0)
+
+
+def _say_engine_ended() -> None:
+    log("WARN", "pitstop.runner", "the engine of this run has ended")
+
+
+def _leave_with_engine(folder: SpareFolder) -> None:
+    """End the process, whose engine has ended, unless it has a job: a run tells itself that it has lost its Spark."""
+    if not folder.assignment.exists():
+        os._exit(1)
+    _say_engine_ended()
 
 
 def _control_alive(data: DataFolder) -> bool:
@@ -164,6 +202,8 @@ def _leave(code: int) -> int:
     threading.Thread(target=force, daemon=True).start()
     from pyspark.sql import SparkSession
 
+    if has_joined():  # its JVM runs other jobs, too, and ends what this process leaves there
+        return code
     active = SparkSession.getActiveSession()
     if active is not None:
         active.stop()

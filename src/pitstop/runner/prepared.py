@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,7 +21,7 @@ from pitstop.runner.logs import log
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint
 from pitstop.spark.base.environment import Environment, SourceSettings
-from pitstop.spark.base.session import send_packages
+from pitstop.spark.base.session import scratch_of, send_artifact, send_packages
 from pitstop.spark.base.state_stores import store_of
 from pitstop.spark.lowering.compiled_job import CompiledJob, compile_job
 from pitstop.spark.lowering.looking import findings
@@ -91,13 +90,13 @@ def prepare(
     copy of each table that it joins, it need not compile anew.
     """
     dependencies = Path(source.dependencies) if source.dependencies is not None else None
-    scratch = Path(spark.conf.get("spark.local.dir", None) or tempfile.gettempdir())
+    scratch = scratch_of(spark)
     artifact = Path(source.artifact)
     importable = importable_copy(artifact, scratch)
     definition = load_entry(artifact, source.entry, dependencies, importable)
     if dependencies is not None:
         send_packages(spark, dependencies, scratch)
-    spark.sparkContext.addPyFile(str(importable))
+    send_artifact(spark, importable)
     pipeline = placed(definition.build(source.args), source.origin)
     config = JobConfig.from_options(options, base=definition.config)
     runs_already = remains is not None

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from pyspark.sql import SparkSession
 
@@ -20,10 +21,10 @@ YOUNG_SECONDS = 600.0
 """The age, in seconds, up to which a scratch folder without an owner may still get one."""
 
 
-def session(work_dir: Path) -> SparkSession:
+def session(work_dir: Path, more: Mapping[str, str] = MappingProxyType({})) -> SparkSession:
     """Return a session with our settings and sources, on the cluster that the environment names, working in ``work_dir``.
 
-    Scratch folders that earlier processes have left there are removed.
+    Scratch folders that earlier processes have left there are removed. ``more``: further settings.
     """
     from pitstop.spark.base.session import build_session, scratch_of, temporary_of
     from pitstop.spark.sources import register
@@ -33,9 +34,21 @@ def session(work_dir: Path) -> SparkSession:
     cluster, levels = ClusterSettings.from_environment(os.environ), levels_of_workers(work_dir)
     os.environ[VARIABLE] = str(levels)  # the JVM and its Python workers inherit it, those of other machines do not
     settings = {} if cluster.is_here else {f"spark.executorEnv.{VARIABLE}": str(levels)}
-    spark = build_session(cluster, work_dir, settings)
+    spark = build_session(cluster, work_dir, settings | dict(more))
     for folder in (scratch_of(spark), temporary_of(spark)):
         write_handle(folder / OWNER, own_handle())
+    register(spark)
+    return spark
+
+
+def own_scratch(spark: SparkSession) -> SparkSession:
+    """Set up a session of an engine as :func:`session` sets up its own; return it."""
+    from pitstop.spark.base.session import scratch_of
+    from pitstop.spark.sources import register
+
+    scratch = scratch_of(spark)
+    remove_left_scratch(scratch.parent, time.time())
+    write_handle(scratch / OWNER, own_handle())
     register(spark)
     return spark
 

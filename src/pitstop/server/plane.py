@@ -93,7 +93,14 @@ class ControlPlane:
         environment |= cluster.environment()
         several = shared is not None or settings.runners_on_members
         launcher = self._processes = LocalProcessLauncher(
-            data, url, self._wake, settings.spares, environment, settings.rotation, several
+            data,
+            url,
+            self._wake,
+            settings.spares,
+            environment,
+            settings.rotation,
+            several,
+            engine=settings.engine if cluster.is_here and not settings.runners_on_members else None,
         )
         self._launcher: Launcher = launcher
         if settings.runners_on_members:

@@ -195,6 +195,7 @@ BAD_VALUES = {
         ({"type": "fixed-delay", "attempts": -3}, "restart, attempts, is from 1 to 1,000,000, not -3"),
     ],
     "renamed": [("new", "Write a renamed stage as new=old, not 'new'"), ("=old", "Write a renamed stage as new=old")],
+    "engine": [(value, "cannot name an engine") for value in ("", "a/b", "..", "a b")],
     "allow_drop": [(value, "The job option 'allow_drop' is true, or a list") for value in (7, {"speed": True}, [7], "[", "[1]")],
     "seek": [
         (value, "The job option 'seek' is a source and its place, such as orders=2026-11-01T00:00")

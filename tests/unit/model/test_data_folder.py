@@ -21,6 +21,7 @@ NAMES = {
     "application": "APPLICATION",
 } | {
     "spare_id": "SPARE",
+    "engine_id": "ENGINE",
     "worker_id": "WORKER",
     "number": "N",
 }
@@ -58,7 +59,13 @@ def test_the_picture_in_the_docs_shows_exactly_the_paths_of_the_class():
 
 
 def test_every_path_says_who_uses_it():
-    for kind in (data_folder.DataFolder, data_folder.JobFolder, data_folder.SpareFolder, data_folder.WorkerFolder):
+    for kind in (
+        data_folder.DataFolder,
+        data_folder.JobFolder,
+        data_folder.SpareFolder,
+        data_folder.EngineFolder,
+        data_folder.WorkerFolder,
+    ):
         members = [member for name, member in vars(kind).items() if not name.startswith("_") and name != "root"]
         assert all(inspect.getdoc(member) for member in members if isinstance(member, property) or callable(member))
 

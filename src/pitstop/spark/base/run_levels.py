@@ -10,16 +10,21 @@ from pyspark.sql import SparkSession
 
 from pitstop.machine.log_levels import LOOK_SECONDS, Follower, Levels, write_levels
 from pitstop.machine.logs import apply_levels
+from pitstop.spark.base.session import is_joined
 from pitstop.spark.internals.jvm_logs import apply_to_jvm
 
 log = logging.getLogger("pitstop.runner")
 
 
 class RunLevels:
-    """``for_workers`` is the file that the Python workers look at (machine.log_levels.VARIABLE)."""
+    """``for_workers`` is the file that the Python workers look at (machine.log_levels.VARIABLE).
+
+    The JVM of an engine keeps its own levels: other jobs print there, too.
+    """
 
     def __init__(self, spark: SparkSession, for_workers: Path) -> None:
-        self._spark, self._for_workers = spark, for_workers
+        self._java = None if is_joined(spark) else spark
+        self._for_workers = for_workers
         for_workers.unlink(missing_ok=True)  # of an earlier run
         self._ended = threading.Event()
 
@@ -41,6 +46,7 @@ class RunLevels:
         log.info("log levels: %s", ", ".join(f"{name} {level}" for name, level in levels.items()) or "the usual ones")
         try:
             write_levels(self._for_workers, levels)
-            apply_to_jvm(self._spark, levels)
+            if self._java is not None:
+                apply_to_jvm(self._java, levels)
         except Exception as error:  # the JVM may be ending: no run ends for its log
             log.warning("log levels could not be changed everywhere: %s: %s", type(error).__name__, error)

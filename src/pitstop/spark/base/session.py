@@ -17,6 +17,7 @@ from pitstop.model.cluster import ClusterSettings, Placement, SparkCluster
 from pitstop.spark.base.temporary import temporary_folder
 from pitstop.spark.internals import jvm
 from pitstop.spark.internals.callbacks import accept_own_peers_only
+from pitstop.spark.internals.joining import CLIENT_VARIABLE
 from pitstop.spark.internals.numpy_arguments import know_numpy_arguments
 from pitstop.spark.internals.packages import add_packages
 from pitstop.spark.internals.settings import FILE_MANAGER, PRIVATE_SOCKETS, ROCKSDB, STATE_PROVIDER, WORKER, without_rules
@@ -25,6 +26,10 @@ _MEMBERS = "spark.pitstop.members"
 """The setting of a session on our members: their ids."""
 _TEMPORARY = "spark.pitstop.temporary"
 """The setting of a session: the folder that its Java uses instead of ``/tmp``."""
+SCRATCH_SETTING = "spark.pitstop.scratch"
+"""The setting of a session in an engine: the folder for scratch files of its process."""
+PART_SETTING = "spark.pitstop.memory.part"
+"""The setting of a session in an engine: the part of the heap that is for its job."""
 END_SECONDS = 120.0
 SCRATCH_PREFIX = "spark-"
 """The prefix of the names of sessions' scratch folders."""
@@ -114,6 +119,25 @@ def build_session(
     return builder.getOrCreate()
 
 
+def is_joined(spark: SparkSession) -> bool:
+    """True for a session of ``engines.join_session``, whose JVM runs other jobs, too."""
+    return CLIENT_VARIABLE in spark.sparkContext.environment
+
+
+def heap_part(spark: SparkSession) -> float:
+    """Return the number of bytes of the heap that are for the job of this session."""
+    return float(spark.conf.get(PART_SETTING, None) or 1) * jvm.heap_bytes(spark)
+
+
+def send_artifact(spark: SparkSession, importable: Path) -> None:
+    """Let functions that are made from now on find the file of a job, wherever they run."""
+    if not is_joined(spark):
+        spark.sparkContext.addPyFile(str(importable))
+        return
+    # Spark has one folder for the files of all sessions of a JVM, and those of two jobs may have the same name.
+    add_packages(spark, importable.parent if importable.suffix == ".py" else importable, None)
+
+
 def end_session(spark: SparkSession) -> None:
     """End a session and its Java, and wait until it is gone."""
     jvm.end(spark, END_SECONDS)
@@ -125,10 +149,8 @@ def wait_for_java(spark: SparkSession) -> None:
 
 
 def scratch_of(spark: SparkSession) -> Path:
-    """Return the folder in which a session of :func:`build_session` keeps everything that it needs while it lives."""
-    folder = spark.conf.get("spark.local.dir")
-    assert folder is not None
-    return Path(folder)
+    """Return the folder in which a session's process keeps everything that it needs while it lives."""
+    return Path(spark.conf.get(SCRATCH_SETTING, None) or spark.conf.get("spark.local.dir", None) or tempfile.gettempdir())
 
 
 def temporary_of(spark: SparkSession) -> Path:
@@ -177,7 +199,9 @@ def _java_options(java: Path) -> list[str]:
     # Hadoop runs a program for each permission that it sets on a local file. Java's own way, a helper for each program, takes
     # four times as long; later releases mean to take this one away.
     vfork = version_of(java / "bin" / "java") < 24 and sys.platform == "linux"
-    return [logging, *(["-Djdk.lang.Process.launchMechanism=VFORK"] if vfork else [])]
+    # Threads that Java starts for a session of an engine tell in their log lines whose they are.
+    inherited = "-Dlog4j2.isThreadContextMapInheritable=true"
+    return [logging, inherited, *(["-Djdk.lang.Process.launchMechanism=VFORK"] if vfork else [])]
 
 
 def _executors(own: SparkCluster, java_options: list[str]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from pitstop.model.config import JobConfig, StateStore
 from pitstop.model.snapshot import SnapshotManifest
 from pitstop.plan.model import Plan
 from pitstop.plan.rules import first_only_on_disk
-from pitstop.spark.internals.jvm import heap_bytes
+from pitstop.spark.base.session import heap_part
 from pitstop.spark.internals.settings import IN_MEMORY, ROCKSDB, STATE_PROVIDER, state_provider
 
 STATE_STORES = {
@@ -85,7 +85,7 @@ def store_of(provider: str) -> StateStore:
 
 def memory_for_state(spark: SparkSession) -> int:
     """Return the number of bytes of this process's memory that state may take with state_store=auto."""
-    return int(_share() * heap_bytes(spark))
+    return int(_share() * heap_part(spark))
 
 
 def _share() -> float:

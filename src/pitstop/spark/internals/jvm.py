@@ -143,13 +143,10 @@ def left_tasks(spark: SparkSession) -> int:
     return int(running - sum(stage.get().numActiveTasks() for stage in stages if stage.isDefined()))
 
 
-def ended_tasks(spark: SparkSession) -> tuple[tuple[int, int], ...]:
-    """Return (stage, tasks of it that have ended) for each active stage."""
+def ended_tasks(spark: SparkSession, tag: str) -> tuple[tuple[int, int], ...]:
+    """Return (stage, tasks of it that have ended) for each stage of the jobs with this tag."""
     status = spark.sparkContext._jsc.sc().statusTracker()
-    stages = ((int(stage), status.getStageInfo(stage)) for stage in status.getActiveStageIds())
+    jobs = (status.getJobInfo(job) for job in status.getJobIdsForTag(tag))
+    numbers = {int(stage) for job in jobs if job.isDefined() for stage in job.get().stageIds()}
+    stages = ((stage, status.getStageInfo(stage)) for stage in numbers)
     return tuple(sorted((stage, int(info.get().numCompletedTasks())) for stage, info in stages if info.isDefined()))
-
-
-def end_jobs(spark: SparkSession) -> None:
-    """Cancel everything that the session's context is computing."""
-    spark.sparkContext._jsc.sc().cancelAllJobs()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Hashable
 
@@ -14,7 +15,7 @@ from pitstop.pipeline.stages import Pipeline
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.failures import explain
 from pitstop.spark.base.left_out import tell_seen
-from pitstop.spark.internals.jvm import JavaError, end_jobs, ended_tasks
+from pitstop.spark.internals.jvm import JavaError, ended_tasks
 from pitstop.spark.internals.observations import Observations
 from pitstop.spark.lowering.lowering import Lowering
 from pitstop.spark.sinks import sink_kind, write_sink
@@ -31,8 +32,11 @@ class BoundedRun:
     def __init__(self, spark: SparkSession, pipeline: Pipeline, environment: Environment) -> None:
         self._spark, self._pipeline, self._environment = spark, pipeline, environment
         self._sinks, self._ended = 0, False
+        self._tag = f"pitstop-{secrets.token_hex(8)}"
+        """The tag of all of Spark's jobs that it runs: the JVM may run those of others as well."""
 
     def run(self) -> None:
+        self._spark.sparkContext.addJobTag(self._tag)
         observations, now_ms = Observations(), round(time.time() * 1000)
         lowering = Lowering(
             self._spark,
@@ -46,6 +50,7 @@ class BoundedRun:
         try:
             self._write(lowering, observations)
         finally:
+            self._spark.sparkContext.removeJobTag(self._tag)
             # Else Spark would give these rows to a later run in this session whose tables have changed meanwhile.
             for table in lowering.tables.values():
                 table.unpersist()
@@ -64,8 +69,8 @@ class BoundedRun:
             tell_seen(observations, self._environment.log)
 
     def done(self) -> Hashable:
-        return self._sinks, ended_tasks(self._spark)
+        return self._sinks, ended_tasks(self._spark, self._tag)
 
     def end(self) -> None:
         self._ended = True
-        end_jobs(self._spark)
+        self._spark.sparkContext.cancelJobsWithTag(self._tag)

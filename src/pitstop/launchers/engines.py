@@ -1,0 +1,100 @@
+"""Engines that jobs share: started when a run first needs one, found again by the control plane that follows."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import shutil
+import subprocess
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import structlog
+
+from pitstop.control.ports import RunHandle
+from pitstop.errors import EngineError
+from pitstop.kit.version import __version__
+from pitstop.launchers.engine_socket import connect
+from pitstop.launchers.processes import handle_in, handle_of, is_alive, pid_of, write_json
+from pitstop.model.data_folder import DataFolder, EngineFolder
+
+log = structlog.get_logger("pitstop.launcher")
+RELEASE_SECONDS = 40.0
+"""The longest that an engine may take to end what a process has left, in seconds. Then it ends itself."""
+
+Spawn = Callable[[list[str], Path], "subprocess.Popen[bytes]"]
+"""Starts ``pitstop.runner`` with arguments and a log file."""
+
+
+class Engines:
+    """The engines of one server. One that another release has started, or with another environment, gets no runs any more."""
+
+    def __init__(self, data: DataFolder, environment: Mapping[str, str], spawn: Spawn) -> None:
+        self._data, self._spawn = data, spawn
+        self._form = hashlib.sha256(repr((__version__, sorted(environment.items()))).encode()).hexdigest()[:16]
+        self._lock = threading.Lock()
+        self._children: dict[str, subprocess.Popen[bytes]] = {}
+        for folder in self._folders():
+            if self._is_alive(folder) and json.loads(folder.process.read_text()).get("form") != self._form:
+                folder.retired.touch()
+
+    def folder(self, name: str) -> EngineFolder:
+        """Return the folder of the engine of that name; start the engine if none runs. OSError if that fails."""
+        with self._lock:
+            self._remove_ended()
+            for folder in self._folders():
+                if self._is_alive(folder) and not folder.retired.exists() and self._name(folder) == name:
+                    return folder
+            return self._start(name)
+
+    def wait_for_release(self, run: RunHandle) -> None:
+        """Wait until no engine runs anything of a process that has been killed. An engine that does not answer is left alone."""
+        pid = pid_of(run)
+        if pid is None:
+            return
+        for folder in self._folders():
+            if not self._is_alive(folder) or not folder.ready.exists():
+                continue
+            try:
+                connection = connect(folder.socket)
+            except OSError:
+                continue
+            try:
+                connection.ask({"gone": pid}, RELEASE_SECONDS)
+            except EngineError as error:
+                log.warning("an engine does not let go of a run", engine=folder.root.name, reason=error.message)
+            finally:
+                connection.close()
+
+    def _start(self, name: str) -> EngineFolder:
+        engine_id = f"{name}-{secrets.token_hex(4)}"
+        folder = self._data.engine(engine_id)
+        folder.root.mkdir(parents=True)
+        process = self._spawn(["engine", "--id", engine_id], folder.log)
+        self._children[engine_id] = process
+        handle = handle_of(process.pid)
+        if handle is not None:
+            write_json(folder.process, {"handle": handle, "name": name, "form": self._form})
+        log.info("an engine starts", engine=engine_id, pid=process.pid)
+        return folder
+
+    def _remove_ended(self) -> None:
+        for engine_id, process in list(self._children.items()):
+            if process.poll() is not None:
+                del self._children[engine_id]
+                log.info("an engine has ended", engine=engine_id, exit_code=process.returncode)
+        for folder in self._folders():
+            if not self._is_alive(folder):
+                shutil.rmtree(folder.root, ignore_errors=True)
+
+    def _is_alive(self, folder: EngineFolder) -> bool:
+        handle = handle_in(folder.process)
+        return handle is not None and is_alive(handle)
+
+    def _name(self, folder: EngineFolder) -> str:
+        return str(json.loads(folder.process.read_text()).get("name"))
+
+    def _folders(self) -> list[EngineFolder]:
+        return [self._data.engine(path.name) for path in sorted(self._data.engines.glob("*"))]

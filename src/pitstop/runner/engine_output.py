@@ -1,0 +1,64 @@
+"""The output of an engine's JVM, line by line: to the process whose job it is about, or else to the engine's own log."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import threading
+from pathlib import Path
+
+from pitstop.spark.base.engines import LINE_FACT
+
+_FACT = re.compile(rb',"%s":"([^"]*)"' % LINE_FACT.encode())
+_OF_A_JOB = re.compile(rb'"thread":"(?:stream execution thread|Executor task launch worker|Thread-)')
+"""The threads that work for one session at a time. Threads of pools keep the name of the session that they were made for."""
+_LONGEST_LINE = 1 << 20
+
+
+class EngineOutput:
+    """Takes over the standard error of this process, and of all that it starts from now on."""
+
+    def __init__(self) -> None:
+        self._own = os.dup(2)
+        self._routes: dict[bytes, int] = {}
+        self._lock = threading.Lock()
+        source, target = os.pipe()
+        os.dup2(target, 2)
+        os.close(target)
+        threading.Thread(target=self._pump, args=(source,), daemon=True, name="engine-output").start()
+
+    def route(self, client: str, output: Path) -> None:
+        """Print the lines about a process into ``output`` from now on. Without that file they stay in the engine's log."""
+        with contextlib.suppress(OSError), self._lock:
+            # A process whose log is slow keeps nobody's lines up.
+            self._routes[client.encode()] = os.open(output, os.O_WRONLY | os.O_NONBLOCK)
+
+    def forget(self, client: str) -> None:
+        """Print no more lines for a process."""
+        with self._lock:
+            file = self._routes.pop(client.encode(), None)
+            if file is not None:
+                os.close(file)
+
+    def _pump(self, source: int) -> None:
+        rest = b""
+        while chunk := os.read(source, 1 << 16):
+            *lines, rest = (rest + chunk).split(b"\n")
+            if len(rest) > _LONGEST_LINE:
+                lines, rest = [*lines, rest], b""
+            for line in lines:
+                self._print(line)
+
+    def _print(self, line: bytes) -> None:
+        fact = _FACT.search(line)
+        if fact is not None:
+            line = line[: fact.start()] + line[fact.end() :]
+            with self._lock:
+                file = self._routes.get(fact.group(1)) if _OF_A_JOB.search(line) else None
+                if file is not None:
+                    with contextlib.suppress(OSError):
+                        os.write(file, line + b"\n")
+                        return
+        with contextlib.suppress(OSError):
+            os.write(self._own, line + b"\n")

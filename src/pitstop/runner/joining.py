@@ -1,0 +1,67 @@
+"""The way of a runner's process into an engine (runner.engine_host)."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from pitstop.errors import EngineError
+from pitstop.launchers.engine_socket import EngineConnection, connect
+from pitstop.launchers.processes import handle_in, is_alive
+from pitstop.machine.log_levels import VARIABLE
+from pitstop.model.data_folder import EngineFolder
+from pitstop.runner.session import levels_of_workers, own_scratch
+from pitstop.spark.base.engines import Door, join_session
+
+START_SECONDS = 120.0
+"""The longest that a process waits for an engine that is just starting, in seconds."""
+LOOK_SECONDS = 0.05
+JOB_SECONDS = 60.0
+
+
+class Joined:
+    """A session in an engine, with the connection on which its life hangs."""
+
+    def __init__(self, folder: EngineFolder, work_dir: Path) -> None:
+        """Join; EngineError, which may pass, if the engine does not come up or ends before it has let this process in."""
+        self._connection = _connected(folder)
+        client = secrets.token_hex(8)
+        answer = self._connection.ask({"join": client, "pid": os.getpid()}, START_SECONDS)
+        door = Door(int(answer["port"]), str(answer["secret"]))
+        variables = {VARIABLE: str(levels_of_workers(work_dir))}
+        self.session: SparkSession = own_scratch(join_session(door, client, work_dir, variables))
+
+    def take(self, job_id: str) -> None:
+        """Say which job this process runs from now on, and wait until earlier runs of it have no query in the engine any more."""
+        self._connection.ask({"job": job_id}, JOB_SECONDS)
+
+    def at_end(self, do: Callable[[], None]) -> None:
+        """Call ``do``, in a thread of its own, once the engine has ended, for whatever reason."""
+
+        def wait() -> None:
+            self._connection.wait_for_end()
+            do()
+
+        threading.Thread(target=wait, daemon=True, name="engine").start()
+
+
+def _connected(folder: EngineFolder) -> EngineConnection:
+    deadline = time.monotonic() + START_SECONDS
+    while True:
+        try:
+            if folder.ready.exists():
+                return connect(folder.socket)
+        except OSError as error:
+            raise EngineError(f"The engine of {folder.root.name} cannot be reached: {error}", away=True) from None
+        process = handle_in(folder.process)
+        if (process is not None and not is_alive(process)) or not folder.root.exists():
+            raise EngineError(f"The engine {folder.root.name} has ended before it was up: see {folder.log}.", away=True)
+        if time.monotonic() > deadline:
+            raise EngineError(f"The engine {folder.root.name} was not up within {START_SECONDS:.0f} seconds.", away=True)
+        time.sleep(LOOK_SECONDS)

@@ -1,0 +1,50 @@
+"""An engine, which is one JVM for the jobs of several processes: the sessions that it has for them, and the way into one."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from pitstop.spark.base.session import PART_SETTING, SCRATCH_PREFIX, SCRATCH_SETTING, STREAM_SETTINGS
+from pitstop.spark.internals.callbacks import accept_own_peers_only
+from pitstop.spark.internals.daemon import OUTPUT_VARIABLE
+from pitstop.spark.internals.joining import LINE_FACT as LINE_FACT
+from pitstop.spark.internals.joining import Clients as Clients
+from pitstop.spark.internals.joining import ClientSession as ClientSession
+from pitstop.spark.internals.joining import Door as Door
+from pitstop.spark.internals.joining import has_joined as has_joined
+from pitstop.spark.internals.joining import join
+from pitstop.spark.internals.jvm import is_gone as is_gone
+from pitstop.spark.internals.numpy_arguments import know_numpy_arguments
+
+PART_IN_ENGINE = 0.2
+"""The part of an engine's heap that the state of one job may count on."""
+
+
+def output_of(pid: int) -> Path:
+    """Return the file through which another process prints where that one prints its errors."""
+    return Path(f"/proc/{pid}/fd/2")
+
+
+def join_session(door: Door, client: str, work_dir: Path, variables: dict[str, str]) -> SparkSession:
+    """Return a session of this process in the JVM behind ``door``, with scratch files in ``work_dir``.
+
+    ``variables``: of the Python workers that work for it, which print where this process does. The JVM goes on when this process
+    ends.
+    """
+    accept_own_peers_only()
+    know_numpy_arguments()
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    work_dir.mkdir(parents=True, exist_ok=True)
+    scratch = tempfile.mkdtemp(prefix=SCRATCH_PREFIX, dir=work_dir.absolute())
+    atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+    spark = join(door, client, variables | {OUTPUT_VARIABLE: str(output_of(os.getpid()))})
+    for key, value in (STREAM_SETTINGS | {SCRATCH_SETTING: scratch, PART_SETTING: str(PART_IN_ENGINE)}).items():
+        spark.conf.set(key, value)
+    return spark

@@ -1,0 +1,108 @@
+"""One JVM for the sessions of several processes: doors by which a process joins, and the end of what it leaves behind.
+
+PySpark's own server of a JVM, ``Py4JServer``, can be made many times in it, each with a port, a secret and a way back to the
+functions of its process. Whoever comes through a door gets a session of its own in the SparkContext that is there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from py4j.java_gateway import JavaObject
+from pyspark import SparkConf, SparkContext, java_gateway
+from pyspark.sql import SparkSession
+
+from pitstop.spark.internals.java_code import driver_class, new
+from pitstop.spark.internals.jvm import classes, session_of
+
+_SESSION = "pitstop-session"
+"""The name under which a door's gateway has the session of the process that comes through it."""
+CLIENT_VARIABLE = "PITSTOP_ENGINE_CLIENT"
+"""The variable of Python workers that names the process for which they work. It keeps workers of one from working for another."""
+LINE_FACT = "engine_client"
+"""The fact in log lines of Java that names the process for which a thread works."""
+_connect: Callable[[], Any] = java_gateway.launch_gateway
+_PORT, _SECRET = "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"
+
+
+@dataclass(frozen=True)
+class Door:
+    """A port of a JVM's gateway with its secret, for one process."""
+
+    port: int
+    secret: str = field(repr=False)
+
+
+def has_joined() -> bool:
+    """True if the session of this process, if there is one, is in the JVM of another process."""
+    context = SparkContext._active_spark_context
+    return context is not None and CLIENT_VARIABLE in context.environment
+
+
+class Clients:
+    """The maker of sessions for other processes in the JVM of a session of this one."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self._java = new(spark, driver_class(spark, "EngineClients"))
+
+    def add(self, client: str) -> ClientSession:
+        """Make a session for the process of that name, and a door to it."""
+        session = session_of(self._spark).newSession()
+        server = classes(self._spark).org.apache.spark.api.python.Py4JServer(self._spark.sparkContext._jsc.sc().conf())
+        context, threads = self._spark.sparkContext._jsc.sc(), classes(self._spark).org.apache.logging.log4j.ThreadContext
+        # Every thread of Java that comes of the door inherits them.
+        properties = ("spark.scheduler.pool", f"mdc.{LINE_FACT}")
+        threads.put(LINE_FACT, client)
+        for name in properties:
+            context.setLocalProperty(name, client)
+        try:
+            server.start()
+        finally:
+            threads.remove(LINE_FACT)
+            for name in properties:
+                context.setLocalProperty(name, None)
+        self._java.put(server, _SESSION, session)
+        return ClientSession(self._java, client, session, server)
+
+
+class ClientSession:
+    """A session that an engine has made for another process, as the engine sees it."""
+
+    def __init__(self, java: Any, client: str, session: Any, server: Any) -> None:
+        self._java, self._client, self._session, self._server = java, client, session, server
+
+    @property
+    def door(self) -> Door:
+        return Door(int(self._server.getListeningPort()), str(self._server.secret()))
+
+    @property
+    def queries(self) -> int:
+        """Return the number of streaming queries that run in the session."""
+        return len(self._session.streams().active())
+
+    def end(self) -> list[str]:
+        """End all that the session runs and keeps; return what could not be ended, in words."""
+        return [str(line) for line in self._java.end(self._session, self._server, CLIENT_VARIABLE, self._client)]
+
+
+def join(door: Door, client: str, workers: dict[str, str]) -> SparkSession:
+    """Return the session behind a door: a PySpark session of this process in a JVM that another process has started.
+
+    It must not be stopped: its context is that of all. This process can have no other session. ``workers``: variables of the
+    Python workers that work for it.
+    """
+    os.environ[_PORT], os.environ[_SECRET] = str(door.port), door.secret
+    try:
+        gateway = _connect()
+    finally:
+        del os.environ[_PORT], os.environ[_SECRET]
+    jvm = gateway.jvm
+    java_context = jvm.JavaSparkContext(jvm.org.apache.spark.SparkContext.getOrCreate())
+    conf = SparkConf(_jconf=java_context.getConf())
+    SparkContext._ensure_initialized(gateway=gateway, conf=conf)
+    context = SparkContext(gateway=gateway, jsc=java_context, conf=conf, environment=workers | {CLIENT_VARIABLE: client})
+    return SparkSession(context, JavaObject(_SESSION, gateway._gateway_client))

@@ -1,0 +1,120 @@
+"""Jobs that share an engine: one JVM for all of them, and what befalls one of them, or the engine, doubles and loses nothing."""
+
+import json
+import os
+import signal
+
+import psutil
+import pytest
+from stack import Stack
+
+from pitstop.kit.waiting import wait_until
+from pitstop.launchers.processes import handle_in, is_alive
+from pitstop.model.data_folder import DataFolder
+from tests.e2e.counting import COUNTING, assert_exact, lines_of
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
+
+LINES = 300
+SECONDS = 180.0
+
+
+@pytest.fixture
+def shared(tmp_path):
+    """A server whose jobs share an engine."""
+    with Stack(tmp_path / "stack", spares=1) as made:
+        made.client = made.start_server(120, options=("--engine", "shared"))
+        yield made
+
+
+def submitted(shared, tmp_path, name, **options):
+    artifact = tmp_path / f"{name}.py"
+    artifact.write_text(COUNTING)
+    return shared.client.submit(artifact, args=[str(tmp_path / name)], name=name, config=options or None)
+
+
+def grows(folder, by=LINES):
+    """Wait until so many more lines are there."""
+    lines = len(lines_of(folder)) if folder.exists() else 0
+    assert wait_until(lambda: folder.exists() and len(lines_of(folder)) >= lines + by, SECONDS, step=0.2), (
+        f"{folder} stands still"
+    )
+
+
+def engines(shared):
+    """Return name -> pid of the engines that run."""
+    folders = [path for path in DataFolder(shared.data).engines.glob("*/process.json") if is_alive(handle_in(path))]
+    contents = [json.loads(path.read_text()) for path in folders]
+    return {content["name"]: int(content["handle"].split("/")[1]) for content in contents}
+
+
+def javas(pid):
+    """Return the Java processes below a process."""
+    return [child for child in psutil.Process(pid).children(recursive=True) if child.name() == "java"]
+
+
+def workers(pid):
+    """Return client -> number of Python workers of the JVM below a process."""
+    counts = {}
+    for child in javas(pid)[0].children(recursive=True):
+        try:
+            client = child.environ().get("PITSTOP_ENGINE_CLIENT")
+        except psutil.Error:
+            continue
+        counts[client] = counts.get(client, 0) + 1
+    return counts
+
+
+def test_jobs_of_one_engine_run_in_one_java_and_a_run_that_is_killed_leaves_nothing_there(shared, tmp_path):
+    first, second = submitted(shared, tmp_path, "first"), submitted(shared, tmp_path, "second")
+    grows(tmp_path / "first")
+    grows(tmp_path / "second")
+    assert list(engines(shared)) == ["shared"]
+    engine = engines(shared)["shared"]
+    assert len(javas(engine)) == 1
+    server = shared._processes["server"].pid
+    below = [child for child in psutil.Process(server).children(recursive=True) if child.name() == "java"]
+    assert [child.pid for child in below] == [javas(engine)[0].pid], "no run has a Java of its own"
+
+    clients, token = set(workers(engine)), shared.kill_run(first)
+    assert wait_until(lambda: first.details.token > token and first.status == "RUNNING", SECONDS, step=0.1)
+    grows(tmp_path / "first")
+    grows(tmp_path / "second")
+    assert second.details.token == 1, "the other job goes on as if nothing had been"
+    assert engines(shared)["shared"] == engine
+    assert clients - set(workers(engine)), "the workers of the run that was killed are gone"
+    for job in (first, second):
+        job.suspend()
+    assert_exact(tmp_path / "first")
+    assert_exact(tmp_path / "second")
+
+
+def test_an_engine_that_is_killed_costs_its_jobs_a_restart_from_their_last_epochs(shared, tmp_path):
+    jobs = {name: submitted(shared, tmp_path, name) for name in ("first", "second")}
+    for name in jobs:
+        grows(tmp_path / name)
+    engine = engines(shared)["shared"]
+    os.kill(javas(engine)[0].pid, signal.SIGKILL)
+    for name, job in jobs.items():
+        assert wait_until(lambda job=job: job.details.token > 1 and job.status == "RUNNING", SECONDS, step=0.1), job.details
+        grows(tmp_path / name)
+    assert engines(shared)["shared"] != engine
+    for name, job in jobs.items():
+        job.suspend()
+        assert_exact(tmp_path / name)
+
+
+def test_a_job_has_the_engine_that_it_names(shared, tmp_path):
+    own, critical = submitted(shared, tmp_path, "own", engine="own"), submitted(shared, tmp_path, "named", engine="critical")
+    grows(tmp_path / "own")
+    grows(tmp_path / "named")
+    assert sorted(engines(shared)) == ["critical", "shared"]
+    server = psutil.Process(shared._processes["server"].pid)
+    assert len([child for child in server.children(recursive=True) if child.name() == "java"]) == 3
+    critical.update(config={"engine": "shared"})
+    grows(tmp_path / "named")
+    assert critical.status == "RUNNING"
+    for job in (own, critical):
+        job.suspend()
+    assert_exact(tmp_path / "own")
+    assert_exact(tmp_path / "named")
