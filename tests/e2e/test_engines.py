@@ -111,7 +111,7 @@ def test_a_job_has_the_engine_that_it_names(shared, tmp_path):
     assert sorted(engines(shared)) == ["critical", "shared"]
     server = psutil.Process(shared._processes["server"].pid)
     assert len([child for child in server.children(recursive=True) if child.name() == "java"]) == 3
-    critical.update(config={"engine": "shared"})
+    critical.update(tmp_path / "named.py", args=[str(tmp_path / "named")], config={"engine": "shared"})
     grows(tmp_path / "named")
     assert critical.status == "RUNNING"
     for job in (own, critical):

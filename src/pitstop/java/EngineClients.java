@@ -78,32 +78,39 @@ public final class EngineClients {
     /** Spark has a factory of workers for each environment, and a thread for each factory, for as long as the JVM lives. */
     private static void endWorkers(String variable, String client) throws Exception {
         Object environment = environment();
-        List<Object> ended = new ArrayList<Object>();
         synchronized (environment) {
-            scala.collection.mutable.HashMap factories = (scala.collection.mutable.HashMap) read(environment, ENVIRONMENT, "pythonWorkers", "scala.collection.mutable.HashMap");
+            scala.collection.mutable.HashMap factories =
+                (scala.collection.mutable.HashMap) read(environment, ENVIRONMENT, "pythonWorkers", "scala.collection.mutable.HashMap");
             List<Object> keys = new ArrayList<Object>();
             scala.collection.Iterator all = factories.keysIterator();
             while (all.hasNext()) {
                 keys.add(all.next());
             }
             for (int number = 0; number < keys.size(); number++) {
-                scala.collection.immutable.Map variables = (scala.collection.immutable.Map) read(keys.get(number), ENVIRONMENT + "$PythonWorkersKey", "envVars", MAP);
-                scala.Option value = variables.get(variable);
-                if (value.isDefined() && value.get().equals(client)) {
-                    Object factory = factories.remove(keys.get(number)).get();
-                    handled(MethodHandles.lookup().findVirtual(Class.forName(FACTORY), "stop", MethodType.methodType(Void.TYPE)), new Object[] {factory});
-                    ended.add(factory);
+                if (isOf(read(keys.get(number), ENVIRONMENT + "$PythonWorkersKey", "envVars", MAP), variable, client)) {
+                    factories.remove(keys.get(number));
                 }
             }
         }
+        // Those of streaming sources are in no list.
         Iterator threads = Thread.getAllStackTraces().keySet().iterator();
         while (threads.hasNext()) {
             Thread thread = (Thread) threads.next();
-            if (thread.getClass().getName().equals(FACTORY + MONITOR) && ended.contains(read(thread, FACTORY + MONITOR, "$outer", FACTORY))) {
-                thread.setUncaughtExceptionHandler(new Silent());
-                thread.interrupt();
+            if (thread.getClass().getName().equals(FACTORY + MONITOR)) {
+                Object factory = read(thread, FACTORY + MONITOR, "$outer", FACTORY);
+                if (isOf(read(factory, FACTORY, "envVars", MAP), variable, client)) {
+                    MethodType nothing = MethodType.methodType(Void.TYPE);
+                    handled(MethodHandles.lookup().findVirtual(Class.forName(FACTORY), "stop", nothing), new Object[] {factory});
+                    thread.setUncaughtExceptionHandler(new Silent());
+                    thread.interrupt();
+                }
             }
         }
+    }
+
+    private static boolean isOf(Object variables, String variable, String client) {
+        scala.Option value = ((scala.collection.immutable.Map) variables).get(variable);
+        return value.isDefined() && value.get().equals(client);
     }
 
     private static Object environment() throws Exception {
