@@ -55,6 +55,7 @@ class JobConfig:
 
     processing_guarantee: ProcessingGuarantee = ProcessingGuarantee.EXACTLY_ONCE
     snapshot_interval_ms: int = 10_000
+    max_latency_ms: int | None = None
     suspend_on_failure: bool = False
     initial_snapshot: str | None = None
     timeout_ms: int | None = None
@@ -276,6 +277,17 @@ OPTIONS: tuple[Option, ...] = (
         "fifths of an epoch's time go to rows. 0: no limit.",
         default="10 seconds",
         aliases={"snapshot_interval_ms": whole(least=0, most=LONGEST_MS)},
+    ),
+    Option(
+        "max_latency",
+        "max_latency_ms",
+        duration_ms,
+        form="a duration, such as 1 second or 250 ms; a number is in seconds",
+        meaning="The time within which the results of a row are to be out after it came. Epochs begin half that time apart, so "
+        "a job with few rows costs little. If an epoch takes longer than that, the next one begins at once. With 0, the next "
+        "epoch begins as soon as there are rows. The default is 1 second in an engine that jobs share (option engine), and 0 "
+        "in a job's own.",
+        aliases={"max_latency_ms": whole(least=0, most=LONGEST_MS)},
     ),
     Option(
         "suspend_on_failure",

@@ -16,6 +16,8 @@ class CommonOptions(TypedDict, total=False):
     processing_guarantee: ProcessingGuarantee | Literal["none", "at_least_once", "exactly_once"] | None
     snapshot_interval: Duration | None
     snapshot_interval_ms: int | None
+    max_latency: Duration | None
+    max_latency_ms: int | None
     metrics_enabled: bool | None
     max_ahead: Duration | Literal["unlimited"] | None
     require_snapshot_before_processing: bool | None

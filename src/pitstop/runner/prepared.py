@@ -20,6 +20,7 @@ from pitstop.runner.artifacts import importable_copy, load_entry
 from pitstop.runner.logs import log
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint
+from pitstop.spark.base.engines import has_joined
 from pitstop.spark.base.environment import Environment, SourceSettings
 from pitstop.spark.base.session import scratch_of, send_artifact, send_packages
 from pitstop.spark.base.state_stores import store_of
@@ -170,6 +171,7 @@ class StandbyTasks:
             work_dir=self._folder.work,
             log=log,
             sources=sources,
+            in_engine=has_joined(),
         )
         return _compilation(self.prepared, task, self._folder.migrations)
 

@@ -19,6 +19,7 @@ from pitstop.runner.ownership import LOGGER
 from pitstop.runner.prepared import KeptVersion, Prepared, RunnerSettings, prepare
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint
+from pitstop.spark.base.engines import has_joined
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.failures import explain_run
 from pitstop.spark.base.session import placement_of
@@ -86,6 +87,7 @@ class SparkEngine:
             fence=Fence(job.id, job.token),
             maps=self._maps,
             sources=self._settings.sources(job.id, job.display_name),
+            in_engine=has_joined(),
         )
 
 

@@ -153,8 +153,16 @@ GOOD = {
     "seek": "orders=earliest",
 }
 NUMBERS_OF = {"max_accumulated_records": 10**15, "partitions": 100_000}
-DURATIONS = ("snapshot_interval", "timeout", "max_ahead", "compile_timeout", "first_epoch_timeout", "epoch_timeout")
-LIMITS = tuple(name for name in DURATIONS if name not in ("snapshot_interval", "max_ahead"))
+DURATIONS = (
+    "snapshot_interval",
+    "max_latency",
+    "timeout",
+    "max_ahead",
+    "compile_timeout",
+    "first_epoch_timeout",
+    "epoch_timeout",
+)
+LIMITS = tuple(name for name in DURATIONS if name not in ("snapshot_interval", "max_latency", "max_ahead"))
 WITHOUT_BAD_VALUES = {"initial_snapshot"}
 """Any text; whether there is a snapshot of that name is asked when the job is submitted."""
 BAD_VALUES = {

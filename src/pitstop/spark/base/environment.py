@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,6 +11,9 @@ from pitstop.control.ports import NoOtherRun, Ownership
 from pitstop.maps.ports import Fence, MapStore
 from pitstop.model.config import MAX_AHEAD_MS, JobConfig, ProcessingGuarantee
 from pitstop.model.left_out import LeftOut
+
+LATENCY_IN_ENGINE_MS = 1_000
+"""The latency of jobs in an engine that they share, where none is asked for (option max_latency)."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,22 @@ class Environment:
     count_rows: bool = True
     """True if the rows that stages take and give are counted (option metrics_enabled)."""
 
+    in_engine: bool = False
+    """True if the job shares its JVM with others (option engine)."""
+    pace_ms: int = 0
+    """The time from the beginning of an epoch to that of the next one, in milliseconds; 0: none lies between two epochs."""
+
     def by_options(self, config: JobConfig) -> Environment:
         """Return the environment with what the options of the job say of its rows."""
-        return replace(self, count_rows=config.metrics_enabled, max_ahead_ms=config.max_ahead_ms)
+        pace_ms = _pace_ms(config.max_latency_ms, self.in_engine, self.job_id)
+        return replace(self, count_rows=config.metrics_enabled, max_ahead_ms=config.max_ahead_ms, pace_ms=pace_ms)
+
+
+def _pace_ms(max_latency_ms: int | None, in_engine: bool, job_id: str) -> int:
+    """Return the pace of a job's epochs. Half of the latency is for rows to wait, and half for the epoch that takes them.
+
+    Spark begins the epochs of all queries of one pace at the same moments. So that jobs do not wait for one another at each of
+    them, the pace of a job is up to a tenth shorter than that, by its id.
+    """
+    latency_ms = (LATENCY_IN_ENGINE_MS if in_engine else 0) if max_latency_ms is None else max_latency_ms
+    return latency_ms // 2 - zlib.crc32(job_id.encode()) % max(1, latency_ms // 20)

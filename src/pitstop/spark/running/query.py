@@ -99,6 +99,8 @@ class RunningQuery:
         if counted is not None:
             writer.tell_rows(counted)
         stream = frame.writeStream.outputMode("append").foreachBatch(writer)
+        if environment.pace_ms:
+            stream = stream.trigger(processingTime=f"{environment.pace_ms} milliseconds")
         finds_late = environment.count_rows or any(isinstance(node.spec, LateSpec) for node in pipeline.nodes)
         with finding_late_rows(spark, _numbers(operators)) if finds_late else nullcontext():
             query = stream.option("checkpointLocation", str(checkpoint)).start()

@@ -41,7 +41,9 @@ def rehearse(job: CompiledJob, environment: Environment, snapshot: Path, folder:
     restore(job, snapshot, target, environment.job_name, environment.sources, laid_down)
     Checkpoint(target).rename_query()
     before = Checkpoint(target).committed()
-    own = dataclasses.replace(environment.by_options(job.config), lineage="rehearsal", work_dir=folder, log=lambda *_: None)
+    own = dataclasses.replace(
+        environment.by_options(job.config), pace_ms=0, lineage="rehearsal", work_dir=folder, log=lambda *_: None
+    )
     tables = HashJoinTables(job.spark, job.pipeline, own, target).at_start()
     running = RunningQuery.start(
         job.spark,
