@@ -10,6 +10,7 @@ import typer
 from pitstop.cli.context import Call
 from pitstop.cli.register import OutputFormat, TokenFile, Url, Verbosity, register
 from pitstop.cli.tables import print_table
+from pitstop.model.cluster import EngineInfo
 
 app = typer.Typer(help="Show the cluster, or change its members.", invoke_without_command=True)
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of a member")]
@@ -43,6 +44,18 @@ def _show(call: Call) -> None:
     for member in info.members:
         facts = f"{member.address:<24} {member.uuid} {member.name:<16} {member.cores:<5} {member.state:<7}"
         print(f"{facts} {', '.join(member.jobs)}".rstrip())
+    if info.engines:
+        print()
+        rows = [
+            (engine.name, len(engine.jobs), engine.spares, _heap(engine), engine.cores, ", ".join(engine.jobs))
+            for engine in info.engines
+        ]
+        print_table(("ENGINE", "RUNNING", "SPARES", "HEAP", "CORES", "JOBS"), rows)
+
+
+def _heap(engine: EngineInfo) -> str:
+    used = f"{engine.heap_bytes >> 20:,} of {engine.most_heap_bytes >> 20:,} MiB"
+    return f"{used}, retired" if engine.retired else used
 
 
 def settings(call: Call) -> None:

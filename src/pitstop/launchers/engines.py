@@ -10,17 +10,21 @@ import subprocess
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import structlog
 
 from pitstop.control.ports import RunHandle
 from pitstop.errors import EngineError
+from pitstop.kit.jsonable import from_json
 from pitstop.kit.version import __version__
 from pitstop.launchers.engine_socket import connect
 from pitstop.launchers.processes import handle_in, handle_of, is_alive, pid_of, write_json
+from pitstop.model.cluster import EngineInfo
 from pitstop.model.data_folder import DataFolder, EngineFolder
 
 log = structlog.get_logger("pitstop.launcher")
+FACTS_SECONDS = 2.0
 RELEASE_SECONDS = 40.0
 """The longest that an engine may take to end what a process has left, in seconds. Then it ends itself."""
 
@@ -49,24 +53,40 @@ class Engines:
                     return folder
             return self._start(name)
 
+    def infos(self) -> list[EngineInfo]:
+        """Return the engines that are up, in the order of their names. One that does not answer is left out."""
+        infos = []
+        for folder in self._folders():
+            answer = self._ask(folder, {"facts": True}, FACTS_SECONDS) if self._is_alive(folder) else None
+            if answer is not None:
+                facts = {"name": self._name(folder), "id": folder.root.name, "retired": folder.retired.exists()}
+                infos.append(from_json(EngineInfo, answer["facts"] | facts))
+        return sorted(infos, key=lambda info: (info.name, info.started))
+
     def wait_for_release(self, run: RunHandle) -> None:
         """Wait until no engine runs anything of a process that has been killed. An engine that does not answer is left alone."""
         pid = pid_of(run)
         if pid is None:
             return
         for folder in self._folders():
-            if not self._is_alive(folder) or not folder.ready.exists():
-                continue
-            try:
-                connection = connect(folder.socket)
-            except OSError:
-                continue
-            try:
-                connection.ask({"gone": pid}, RELEASE_SECONDS)
-            except EngineError as error:
-                log.warning("an engine does not let go of a run", engine=folder.root.name, reason=error.message)
-            finally:
-                connection.close()
+            if self._is_alive(folder):
+                self._ask(folder, {"gone": pid}, RELEASE_SECONDS)
+
+    def _ask(self, folder: EngineFolder, request: dict[str, Any], seconds: float) -> dict[str, Any] | None:
+        """Return the answer of an engine that is up; None, with a line in the log, if there is none."""
+        if not folder.ready.exists():
+            return None
+        try:
+            connection = connect(folder.socket)
+        except OSError:
+            return None
+        try:
+            return connection.ask(request, seconds)
+        except EngineError as error:
+            log.warning("an engine does not answer", engine=folder.root.name, request=next(iter(request)), reason=error.message)
+            return None
+        finally:
+            connection.close()
 
     def _start(self, name: str) -> EngineFolder:
         engine_id = f"{name}-{secrets.token_hex(4)}"

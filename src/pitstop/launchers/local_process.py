@@ -20,6 +20,7 @@ from pitstop.launchers.standby import HeldSpare
 from pitstop.launchers.watcher import Watcher
 from pitstop.launchers.worker import do_task
 from pitstop.machine.rotating import Rotation
+from pitstop.model.cluster import EngineInfo
 from pitstop.model.config import OWN_ENGINE
 from pitstop.model.data_folder import DataFolder, SpareFolder
 from pitstop.model.snapshot import SnapshotRecord
@@ -89,6 +90,10 @@ class LocalProcessLauncher:
 
     def watch(self, run: RunHandle) -> None:
         self._watcher.watch(run)
+
+    def engines(self) -> list[EngineInfo]:
+        """Return the engines that are up, with the ids of their jobs."""
+        return self._engines.infos() if self._engines is not None else []
 
     def hold(self, seconds: float) -> HeldSpare | None:
         spare = self._spares.hold(seconds)

@@ -109,6 +109,21 @@ def is_alive(handle: RunHandle) -> bool:
     return process is not None and process.runs
 
 
+def kill_with(variable: str, value: str) -> int:
+    """SIGKILL the processes that were started with this variable in their environment; return their number."""
+    mark, killed = f"{variable}={value}".encode(), 0
+    for process in _all():
+        try:
+            variables = (PROC / str(process.pid) / "environ").read_bytes().split(b"\0")
+        except OSError:  # of another user, or gone
+            continue
+        if mark in variables and process.runs and process.pid != os.getpid():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process.pid, signal.SIGKILL)
+                killed += 1
+    return killed
+
+
 def pid_of(handle: RunHandle) -> int | None:
     """Return the pid of a handle's process, which may be gone; None if it is of another boot."""
     identity = _identity(handle)

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pitstop.errors import EngineError, UsageError
-from pitstop.kit.wire import described
+from pitstop.kit.wire import Moment, described
 from pitstop.machine.private import read_private
 from pitstop.machine.tcp import is_own_address, loopback_addresses
 
@@ -31,6 +31,31 @@ class Placement:
     """Their ids."""
     cores: int
     """Of all of them."""
+
+
+@described
+@dataclass(frozen=True)
+class EngineInfo:
+    """An engine that jobs share (docs/engines.md)."""
+
+    name: str
+    """The name by which jobs ask for it (option engine)."""
+    id: str
+    """The name of its folder. A later engine of that name has another one."""
+    jobs: list[str]
+    """The names, or ids, of the jobs that run in it."""
+    spares: int
+    """The number of warm processes in it that have no job yet."""
+    heap_bytes: int
+    """The bytes of its memory that are in use."""
+    most_heap_bytes: int
+    """The most bytes of memory that it takes."""
+    cores: int
+    """The number of tasks that it runs at once."""
+    started: Moment
+    """The time at which it was up."""
+    retired: bool = False
+    """True if it gets no jobs any more and ends with its last one."""
 
 
 @dataclass(frozen=True)

@@ -18,12 +18,12 @@ from pyspark.sql import SparkSession
 
 from pitstop.kit.waiting import wait_until
 from pitstop.launchers.engine_socket import EngineConnection, listening
-from pitstop.launchers.processes import handle_in, is_alive, own_handle, write_handle
+from pitstop.launchers.processes import handle_in, is_alive, kill_with, own_handle, write_handle
 from pitstop.model.data_folder import DataFolder, EngineFolder
 from pitstop.runner.engine_output import EngineOutput
 from pitstop.runner.logs import log
 from pitstop.runner.session import levels_of_workers, session
-from pitstop.spark.base.engines import Clients, ClientSession, is_gone, output_of
+from pitstop.spark.base.engines import CLIENT_VARIABLE, Clients, ClientSession, heap_bytes, heap_in_use, is_gone, output_of
 from pitstop.spark.base.run_levels import RunLevels
 from pitstop.spark.starting.warm_up import warm_up
 
@@ -37,6 +37,7 @@ RELEASE_SECONDS = 30.0
 """The longest that a run waits for the end of what an earlier run of its job has left in the engine, in seconds."""
 STUCK_SECONDS = 60.0
 """The time after which an engine ends itself because a query of a process that is gone cannot be ended, in seconds."""
+AGAIN_SECONDS = 0.1
 STUCK_CODE = 4
 
 
@@ -75,6 +76,7 @@ class EngineHost:
         self._lock = threading.Lock()
         self._sessions = Clients(spark)
         self._stuck = threading.Event()
+        self._started = time.time()
 
     def serve(self, listener: socket.socket, is_of_use: Callable[[], bool]) -> int:
         """Serve each connection in a thread of its own until there is none, and the engine is of no use; return the exit code."""
@@ -116,6 +118,8 @@ class EngineHost:
                 client.job = str(request["job"])
                 self._release(lambda other: other.job == client.job and other is not client, client.job)
                 connection.send({"released": True})
+            elif "facts" in request:
+                connection.send({"facts": self._facts()})
             elif "gone" in request:
                 pid = int(request["gone"])
                 self._release(lambda other: other.pid == pid, f"process {pid}")
@@ -125,6 +129,19 @@ class EngineHost:
         except Exception as error:
             connection.send({"error": f"The engine cannot serve a process: {type(error).__name__}: {error}"})
         return client
+
+    def _facts(self) -> dict[str, Any]:
+        """Return the facts of model.cluster.EngineInfo that the engine itself knows."""
+        with self._lock:
+            jobs = [client.job for client in self._clients]
+        return {
+            "jobs": [job for job in jobs if job is not None],
+            "spares": jobs.count(None),
+            "heap_bytes": heap_in_use(self._spark),
+            "most_heap_bytes": heap_bytes(self._spark),
+            "cores": self._spark.sparkContext.defaultParallelism,
+            "started": self._started,
+        }
 
     def _add(self, name: str, pid: int) -> _Client:
         client = _Client(name, pid, self._sessions.add(name))
@@ -147,8 +164,9 @@ class EngineHost:
     def _remove(self, client: _Client) -> None:
         began = time.monotonic()
         remains = client.session.end()
-        while remains and time.monotonic() - began < STUCK_SECONDS:
-            time.sleep(1)
+        # Tasks that are just ending may still start workers.
+        while (kill_with(CLIENT_VARIABLE, client.name) or remains) and time.monotonic() - began < STUCK_SECONDS:
+            time.sleep(AGAIN_SECONDS)
             remains = client.session.end()
         self._output.forget(client.name)
         if remains:

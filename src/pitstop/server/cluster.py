@@ -23,7 +23,7 @@ from pitstop.launchers import spark_standalone
 from pitstop.launchers.processes import handle_in, is_alive, is_of_this_boot, kill_all
 from pitstop.machine.private import write_private
 from pitstop.machine.rotating import Rotation, start_pump
-from pitstop.model.cluster import MemberState, SparkCluster
+from pitstop.model.cluster import EngineInfo, MemberState, SparkCluster
 from pitstop.model.data_folder import DaemonFolder, DataFolder
 from pitstop.model.job import Job, JobState
 from pitstop.server.leading import Loop
@@ -288,7 +288,8 @@ def _kill(folder: DaemonFolder, *processes: Path) -> None:
 
 
 class ServedCluster:
-    """The service.api.Cluster of a server. ``own`` has the members that it starts, if any; ``changed`` wakes other servers."""
+    """The service.api.Cluster of a server. ``own`` has the members that it starts, if any; ``changed`` wakes other servers;
+    ``engines`` lists the engines that jobs share."""
 
     def __init__(
         self,
@@ -297,9 +298,10 @@ class ServedCluster:
         own: OwnCluster | None,
         leadership: Leadership,
         changed: Callable[[], None] = lambda: None,
+        engines: Callable[[], list[EngineInfo]] = list,
     ) -> None:
         self._registry, self._members, self._own, self._leadership = registry, members, own, leadership
-        self._changed = changed
+        self._changed, self._engines = changed, engines
         self._end: Callable[[], None] = lambda: None
         self._ending: list[str] = []
         self.shutting_down = False
@@ -314,7 +316,14 @@ class ServedCluster:
         members = [MemberInfo.of(member, running, alone=self._own is None) for member in self._members.list()]
         state = "PASSIVE" if self.shutting_down else "ACTIVE"
         leader = self._leadership.leader()
-        return ClusterInfo(state, __version__, len(members), members, len(running), leader, self._ending)
+        return ClusterInfo(
+            state, __version__, len(members), members, len(running), leader, self._ending, self._named(self._engines())
+        )
+
+    def _named(self, engines: list[EngineInfo]) -> list[EngineInfo]:
+        """Return engines with the names of their jobs instead of ids."""
+        jobs = {job.id: job.display_name for job in self._registry.jobs(include_ended=False)} if engines else {}
+        return [dataclasses.replace(each, jobs=sorted(jobs.get(job, job) for job in each.jobs)) for each in engines]
 
     def add_member(self) -> str:
         return self._with_members().add()

@@ -107,7 +107,9 @@ class ControlPlane:
             self._launcher = MembersLauncher(launcher, self._members, SqlAssignments(self._database))
         maps = SqlMapStore(self._database)
         self._outputs = KeptOutputs(maps, data)
-        self._served = ServedCluster(self._registry, self._members, self._cluster, self._leadership, self._tell_all)
+        self._served = ServedCluster(
+            self._registry, self._members, self._cluster, self._leadership, self._tell_all, launcher.engines
+        )
         self._leading = Leading(
             self._leadership,
             self._wake,

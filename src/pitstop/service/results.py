@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pitstop.kit.wire import Moment, described
 from pitstop.machine.log_levels import LogLevel
 from pitstop.maps.model import Entry, JournalEvent
-from pitstop.model.cluster import Member, MemberState, Placement
+from pitstop.model.cluster import EngineInfo, Member, MemberState, Placement
 from pitstop.model.config import JobConfig
 from pitstop.model.job import DisplayStatus, Job, JobSource, JobState, Progress, Watched
 from pitstop.model.job_event import JobEvent, StateChange
@@ -457,3 +457,5 @@ class ClusterInfo:
     """Address of the control plane that leads; null for the seconds in which none does."""
     ending: list[str] = field(default_factory=list)
     """Of a cluster that is shut down (state PASSIVE): the names, or ids, of the jobs whose runs have not ended yet."""
+    engines: list[EngineInfo] = field(default_factory=list)
+    """The engines that jobs share on the server's machine."""

@@ -8,6 +8,7 @@ import psutil
 import pytest
 
 from pitstop.kit.waiting import wait_until
+from pitstop.launchers.processes import kill_with
 from pitstop.spark.internals.joining import CLIENT_VARIABLE, Clients
 
 pytestmark = pytest.mark.spark
@@ -56,6 +57,12 @@ def workers_of(client):
     return found
 
 
+def ended(session, client):
+    """End what a process has left as an engine does, and return True once no worker is left."""
+    assert session.end() == []
+    return kill_with(CLIENT_VARIABLE, client) == 0
+
+
 def monitors(spark):
     """The number of threads that Spark keeps for each kind of worker."""
     threads = spark._jvm.java.lang.Thread.getAllStackTraces().keySet()
@@ -74,7 +81,7 @@ def test_processes_run_side_by_side_with_their_own_workers_and_nothing_of_one_th
         assert workers_of("first")
         assert workers_of("second")
         processes["first"].kill()
-        assert sessions["first"].end() == []
+        assert wait_until(lambda: ended(sessions["first"], "first"), 30, step=0.1)
         assert sessions["first"].queries == 0
         assert wait_until(lambda: not workers_of("first"), 30, step=0.05)
         assert sessions["second"].queries == 1
@@ -84,8 +91,7 @@ def test_processes_run_side_by_side_with_their_own_workers_and_nothing_of_one_th
         for process in processes.values():
             process.kill()
             process.wait()
-    assert sessions["second"].end() == []
-    assert wait_until(lambda: not workers_of("second"), 30, step=0.05)
+    assert wait_until(lambda: ended(sessions["second"], "second"), 30, step=0.1)
 
 
 @pytest.mark.long
@@ -98,7 +104,6 @@ def test_processes_that_come_and_go_leave_no_thread_behind(spark, tmp_path):
         assert process.stdout.readline().startswith("epoch 0 ")
         process.kill()
         process.wait()
-        assert session.end() == []
-        assert wait_until(lambda client=client: not workers_of(client), 30, step=0.05)
+        assert wait_until(lambda session=session, client=client: ended(session, client), 30, step=0.1)
         counts.append(monitors(spark))
     assert wait_until(lambda: monitors(spark) <= counts[0], 30, step=0.1), counts

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -12,8 +13,19 @@ import pytest
 
 from pitstop.control.ports import RunHandle
 from pitstop.errors import EngineError
+from pitstop.kit.waiting import wait_until
 from pitstop.launchers import processes
-from pitstop.launchers.processes import KILL_SECONDS, find, handle_in, handle_of, is_alive, kill_all, own_handle, write_handle
+from pitstop.launchers.processes import (
+    KILL_SECONDS,
+    find,
+    handle_in,
+    handle_of,
+    is_alive,
+    kill_all,
+    kill_with,
+    own_handle,
+    write_handle,
+)
 
 LEADER_THAT_ENDS = "import subprocess; print(subprocess.Popen(['sleep', '600']).pid, flush=True)"
 PARENT_THAT_NEVER_COLLECTS = (
@@ -168,3 +180,18 @@ def test_a_process_that_only_has_the_same_pid_is_left_alone(sleeper):
     boot, pid, started = handle_of(sleeper.pid).split("/")
     kill_all(RunHandle(f"{boot}/{pid}/{int(started) - 1}"))
     assert sleeper.poll() is None
+
+
+def test_processes_are_ended_by_a_variable_that_they_were_started_with():
+    meant = subprocess.Popen(["sleep", "600"], env={"PATH": os.environ["PATH"], "PITSTOP_TEST_MARK": "one"})
+    other = subprocess.Popen(["sleep", "600"], env={"PATH": os.environ["PATH"], "PITSTOP_TEST_MARK": "another"})
+    try:
+        assert wait_until(lambda: b"sleep" in Path(f"/proc/{meant.pid}/cmdline").read_bytes(), 10)
+        assert kill_with("PITSTOP_TEST_MARK", "one") == 1
+        assert meant.wait(10) == -signal.SIGKILL
+        assert kill_with("PITSTOP_TEST_MARK", "one") == 0
+        assert other.poll() is None
+    finally:
+        for process in (meant, other):
+            process.kill()
+            process.wait()

@@ -14,12 +14,15 @@ from pyspark.sql import SparkSession
 from pitstop.spark.base.session import PART_SETTING, SCRATCH_PREFIX, SCRATCH_SETTING, STREAM_SETTINGS
 from pitstop.spark.internals.callbacks import accept_own_peers_only
 from pitstop.spark.internals.daemon import OUTPUT_VARIABLE
+from pitstop.spark.internals.joining import CLIENT_VARIABLE as CLIENT_VARIABLE
 from pitstop.spark.internals.joining import LINE_FACT as LINE_FACT
 from pitstop.spark.internals.joining import Clients as Clients
 from pitstop.spark.internals.joining import ClientSession as ClientSession
 from pitstop.spark.internals.joining import Door as Door
 from pitstop.spark.internals.joining import has_joined as has_joined
 from pitstop.spark.internals.joining import join
+from pitstop.spark.internals.jvm import heap_bytes as heap_bytes
+from pitstop.spark.internals.jvm import heap_in_use as heap_in_use
 from pitstop.spark.internals.jvm import is_gone as is_gone
 from pitstop.spark.internals.numpy_arguments import know_numpy_arguments
 

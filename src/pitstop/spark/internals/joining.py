@@ -85,7 +85,10 @@ class ClientSession:
         return len(self._session.streams().active())
 
     def end(self) -> list[str]:
-        """End all that the session runs and keeps; return what could not be ended, in words."""
+        """End all that the session runs and keeps; return what could not be ended, in words.
+
+        A task that is just ending may still start a Python worker. Call this again until none is there.
+        """
         return [str(line) for line in self._java.end(self._session, self._server, CLIENT_VARIABLE, self._client)]
 
 

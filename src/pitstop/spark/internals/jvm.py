@@ -61,6 +61,12 @@ def heap_bytes(spark: SparkSession) -> int:
     return int(classes(spark).java.lang.Runtime.getRuntime().maxMemory())
 
 
+def heap_in_use(spark: SparkSession) -> int:
+    """Return the bytes that the JVM's objects take now, with those that are garbage."""
+    runtime = classes(spark).java.lang.Runtime.getRuntime()
+    return int(runtime.totalMemory() - runtime.freeMemory())
+
+
 def is_lost_java(error: BaseException) -> bool:
     """Return True if an error says that the JVM does not answer any more.
 
