@@ -95,9 +95,13 @@ def test_an_engine_that_is_killed_costs_its_jobs_a_restart_from_their_last_epoch
     for name in jobs:
         grows(tmp_path / name)
     engine = engines(shared)["shared"]
+    tokens = {name: job.details.token for name, job in jobs.items()}
     os.kill(javas(engine)[0].pid, signal.SIGKILL)
     for name, job in jobs.items():
-        assert wait_until(lambda job=job: job.details.token > 1 and job.status == "RUNNING", SECONDS, step=0.1), job.details
+        goes_on = wait_until(
+            lambda name=name, job=job: job.details.token > tokens[name] and job.status == "RUNNING", SECONDS, step=0.1
+        )
+        assert goes_on, job.details
         grows(tmp_path / name)
     assert engines(shared)["shared"] != engine
     for name, job in jobs.items():

@@ -10,6 +10,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+import psutil
+
+from pitstop.launchers.processes import handle_in, is_alive, pid_of
 from pitstop.model.data_folder import DataFolder
 
 HERE = Path(__file__).parent
@@ -46,6 +49,13 @@ class Server:
     def kill(self) -> None:
         """SIGKILL, as a crash would."""
         self._stack.kill_server()
+
+    def java_of(self, pid: int) -> int:
+        """The Java in which a run's process works: below it, or below the one engine that runs."""
+        engines = (handle_in(path) for path in DataFolder(self._stack.data).engines.glob("*/process.json"))
+        owners = [pid, *(pid_of(handle) for handle in engines if handle is not None and is_alive(handle))]
+        below = (child for owner in owners for child in psutil.Process(owner).children(recursive=True))
+        return next(child.pid for child in below if child.name() == "java")
 
     def step_clock(self, seconds: int) -> None:
         """Set the clock on or back."""

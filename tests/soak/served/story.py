@@ -26,6 +26,7 @@ class Step(StrEnum):
     LOCKED = "the store locked"
     CLOCK = "the clock stepped"
     KILLED = "its process killed"
+    JAVA_KILLED = "its Java killed: its own, or the engine's that it shares"
     SERVER_KILLED = "the server killed and started again"
     LOADS = "an update that loads for ever"
     HANGS = "an update that hangs in its first epoch"

@@ -186,6 +186,12 @@ class Teller:
         os.kill(self._pid_of(token), signal.SIGKILL)
         self._wait(lambda: self._job.details.token > token, "another run")
 
+    def _java_killed(self, drawn: random.Random) -> None:
+        time.sleep(drawn.uniform(0, 1.5))
+        token = self._job.details.token
+        os.kill(self._server.java_of(self._pid_of(token)), signal.SIGKILL)
+        self._wait(lambda: self._job.details.token > token, "another run")
+
     def _server_killed(self, drawn: random.Random) -> None:
         token = self._job.details.token
         self._server.kill()

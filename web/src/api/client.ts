@@ -23,6 +23,7 @@ export type FoundEntries = Schemas["FoundEntries"];
 export type JournalEvent = Schemas["JournalEvent"];
 export type Cluster = Schemas["ClusterInfo"];
 export type Member = Schemas["MemberInfo"];
+export type Engine = Schemas["EngineInfo"];
 export type AuditEntry = Schemas["AuditEntry"];
 export type Report = Schemas["ReportModel"];
 export type StageVerdict = Schemas["StageVerdict"];

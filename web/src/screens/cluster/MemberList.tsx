@@ -1,5 +1,4 @@
-import { Anchor, Badge, Group, Stack, Table, Text } from "@mantine/core";
-import { Link } from "@tanstack/react-router";
+import { Badge, Group, Stack, Table } from "@mantine/core";
 import { answered, api, type Cluster, type Member } from "../../api/client";
 import { useCluster } from "../../api/queries";
 import { ActionButton } from "../../parts/ActionButton";
@@ -11,6 +10,8 @@ import { useAction } from "../../parts/useAction";
 import { useViewerRefusal } from "../../parts/viewer";
 import { When } from "../../parts/When";
 import { addMemberCommand, removeMemberCommand } from "./commands";
+import { EngineTable } from "./EngineTable";
+import { JobNames } from "./JobNames";
 
 /** Members, what runs on each, and one more or one less of them. */
 export function MemberList() {
@@ -26,7 +27,14 @@ export function MemberList() {
         </ActionButton>
         <CopyAs label="Add a member" command={addMemberCommand()} />
       </Group>
-      <Loaded query={cluster}>{(found) => <MemberTable cluster={found} viewer={viewer} />}</Loaded>
+      <Loaded query={cluster}>
+        {(found) => (
+          <>
+            <MemberTable cluster={found} viewer={viewer} />
+            <EngineTable engines={found.engines} />
+          </>
+        )}
+      </Loaded>
     </Stack>
   );
 }
@@ -85,19 +93,6 @@ function MemberTable({ cluster, viewer }: { cluster: Cluster; viewer: string | n
 
 function lastOne(cluster: Cluster): string | null {
   return cluster.size > 1 ? null : "It is the last member: jobs would have nowhere to run.";
-}
-
-function JobNames({ names }: { names: string[] }) {
-  if (!names.length) return <Text size="sm">–</Text>;
-  return (
-    <Group gap="xs">
-      {names.map((name) => (
-        <Anchor key={name} component={Link} to="/jobs/$job" params={{ job: name } as never} size="sm">
-          {name}
-        </Anchor>
-      ))}
-    </Group>
-  );
 }
 
 function Remove({ member, refused }: { member: Member; refused: string | null }) {
