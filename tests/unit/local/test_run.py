@@ -4,7 +4,7 @@ import pytest
 
 import pitstop as ps
 from pitstop.errors import UsageError
-from pitstop.local.run import OF_A_SERVER
+from pitstop.local.version import OF_A_SERVER
 from pitstop.model.config import OPTIONS
 
 ASKED = {
