@@ -50,14 +50,14 @@ class CapturedRows:
 
     def write(self, node: Node, rows: DataFrame, epoch: int, environment: Environment) -> int | None:
         """Take one epoch's rows for a sink (running.epochs.WriteSink). An epoch that comes again replaces itself."""
-        with rows_for_two(rows) if self._alone else nullcontext(rows) as kept:
+        with rows_for_two(rows) if self._alone else nullcontext(rows) as rows_kept:
             environment.begins()
-            shown = kept.drop(ORDER).toArrow()
+            shown = rows_kept.drop(ORDER).toArrow()
             self._keep(node.name, epoch, environment, plain_rows(shown))
             if node.sink.kind in WRITTEN:
-                return write_sink(node, kept, epoch, environment)
+                return write_sink(node, rows_kept, epoch, environment)
             if sink_kind(node).rehearse is not compute_only:
-                rehearse_sink(node, kept, epoch, environment)
+                rehearse_sink(node, rows_kept, epoch, environment)
             return int(shown.num_rows)
 
     def of(self, sink: str, names: list[str]) -> list[dict[str, Any]]:

@@ -124,7 +124,7 @@ class Feed:
 
 
 def _metadata_type(source: Source, column: str) -> Any:
-    facts = {given: fact for fact, given in json.loads(source.options.get("metadata", "{}")).items()}
+    facts = {column_name: fact for fact, column_name in json.loads(source.options.get("metadata", "{}")).items()}
     return struct_of(f"c {METADATA[facts[column]]}")["c"].dataType if column in facts else StringType()
 
 

@@ -203,9 +203,9 @@ class JobTest:
         compiled, version = self._job, self._version
         # The dead run's session lives on here, and knows the folder of its state: the next run gets what the disk has.
         self._place = dataclasses.replace(self._place, job_id=new_job_id())
-        left = self._place.data.job(self._place.job_id).checkpoint(self._lineage)
-        link_checkpoint(dead, left)
-        Checkpoint(left).relocate(left)
+        remains = self._place.data.job(self._place.job_id).checkpoint(self._lineage)
+        link_checkpoint(dead, remains)
+        Checkpoint(remains).relocate(remains)
         with self._in_words():
             point = self._start_point(compiled, version, self._lineage, None)
             self._start(compiled, version, point, progress)

@@ -48,7 +48,7 @@ def speeds_with_average(folder):
 @ps.job
 def other_job(folder):
     p = ps.Pipeline()
-    p.read_from(ps.sources.csv_tail(folder, schema=SCHEMA), name="other").write_to(ps.sinks.noop(), name="nothing")
+    p.read_from(ps.sources.http_poll("http://other", schema="id string"), name="other").write_to(ps.sinks.noop(), name="nothing")
     return p
 
 
