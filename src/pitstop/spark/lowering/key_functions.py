@@ -314,13 +314,16 @@ class KeyedFunction:
 
 
 class NoState:
-    """A stand-in for Spark's GroupState where nothing is kept: no state, and a watermark before all time."""
+    """A stand-in for Spark's GroupState where nothing is kept: no state, and a watermark beyond all time, as no more rows come.
+
+    So the state of each key has come to its end, and ``on_evict`` gets it, as windows end where all rows have been read.
+    """
 
     exists = hasTimedOut = False
     get: tuple[Any, ...] = (None, None)
 
     def getCurrentWatermarkMs(self) -> int:
-        return -(2**62)
+        return 2**62
 
     def update(self, values: tuple[Any, ...]) -> None:
         pass
