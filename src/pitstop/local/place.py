@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from pitstop.local.version import Version
 from pitstop.model.cluster import ClusterSettings
 from pitstop.model.data_folder import DataFolder, check_place
 from pitstop.spark.base.environment import Environment, SourceSettings
-from pitstop.spark.base.session import build_session
+from pitstop.spark.base.session import build_session, runs_here, send_packages
 from pitstop.spark.sources import register
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.maps import SqlMapStore
@@ -40,6 +41,8 @@ class LocalPlace:
         data.root.mkdir(parents=True, exist_ok=True)
         session = spark or build_session(ClusterSettings(), data.work)
         register(session)
+        for path in _own_paths() if runs_here(session) else ():
+            send_packages(session, path, data.work)
         maps = SqlMapStore(open_database(sqlite_url(data.store)))
         return cls(session, data, maps, new_job_id(), log or _print)
 
@@ -56,6 +59,16 @@ class LocalPlace:
             maps=self.maps,
             sources=SourceSettings.working_in(work, version.name, url, "pitstop.store.maps:open_map_store"),
         )
+
+
+def _own_paths() -> list[Path]:
+    """Return the folders of the caller's own code: those that this process imports from beside Python and installed packages.
+
+    Functions of a job run in other processes, which know of them by their modules.
+    """
+    installed = tuple(str(Path(prefix).resolve()) for prefix in {sys.prefix, sys.base_prefix})
+    folders = [Path(entry or ".").resolve() for entry in sys.path]
+    return [folder for folder in dict.fromkeys(folders) if folder.is_dir() and not str(folder).startswith(installed)]
 
 
 def _print(level: str, logger: str, message: str) -> None:

@@ -314,16 +314,13 @@ class KeyedFunction:
 
 
 class NoState:
-    """A stand-in for Spark's GroupState where nothing is kept: no state, and a watermark beyond all time, as no more rows come.
-
-    So the state of each key has come to its end, and ``on_evict`` gets it, as windows end where all rows have been read.
-    """
+    """A stand-in for Spark's GroupState where nothing is kept: no state, and a watermark before all time."""
 
     exists = hasTimedOut = False
     get: tuple[Any, ...] = (None, None)
 
     def getCurrentWatermarkMs(self) -> int:
-        return 2**62
+        return -(2**62)
 
     def update(self, values: tuple[Any, ...]) -> None:
         pass
@@ -333,6 +330,16 @@ class NoState:
 
     def setTimeoutTimestamp(self, at: int) -> None:
         pass
+
+
+class EndOfRows(NoState):
+    """The stand-in where all rows of a key have been read, and no more come: a watermark beyond all time.
+
+    So the state of each key has come to its end, and ``on_evict`` gets it, as all windows end there.
+    """
+
+    def getCurrentWatermarkMs(self) -> int:
+        return 2**62
 
 
 _SAVED = pa.struct([(STATE, pa.string()), (LAST, pa.int64())])
