@@ -1,7 +1,5 @@
 from datetime import datetime
 
-import speeds_v2
-
 from speeds import speeds
 
 
@@ -48,6 +46,8 @@ def test_no_row_is_lost_or_doubled_in_a_crash(job_test):
 
 
 def test_the_second_version_goes_on_where_the_first_one_stopped(job_test):
+    import speeds_v2
+
     test = job_test(speeds, "cars")
     test.push("cars", [("car1", 40.0, at(0))])
     test.epoch()
