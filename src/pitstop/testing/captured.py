@@ -21,7 +21,7 @@ from pitstop.spark.base.row_order import ORDER
 from pitstop.spark.running.stepping import rows_for_two
 from pitstop.spark.sinks import compute_only, rehearse_sink, sink_kind, write_sink
 
-WRITTEN = frozenset({"custom", "delta", "files", "logger", "map", "noop"})
+WRITTEN = frozenset({"custom", "delta", "files", "logger", "map"})
 """The kinds of sinks that are written: into the test's folder and maps, to the screen, or by the user's own code.
 
 Others belong to systems beside the test. An epoch does all that it would do for them, up to the writing."""

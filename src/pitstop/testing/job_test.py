@@ -45,6 +45,7 @@ from pitstop.spark.starting.start_point import StartPoint, start_point
 from pitstop.spark.state.in_snapshot import SnapshotState
 from pitstop.store.maps import SqlMapStore
 from pitstop.testing.captured import CapturedRows, plain_rows
+from pitstop.testing.dying import die, dying_quietly
 from pitstop.testing.fed_job import compile_with_feeds
 from pitstop.testing.feeds import Feed
 from pitstop.testing.session import build_test_session
@@ -193,11 +194,12 @@ class JobTest:
         with self._stepping.between_epochs():
             writer = self._run.running.writer
             if before_sinks:
-                writer.before_epoch(_die)
+                writer.before_epoch(die)
             else:
-                writer.after_epoch(lambda epoch: _die())
+                writer.after_epoch(lambda epoch: die())
             self._pushed.release(self._counts)
-        self._stepping.rest()
+        with dying_quietly():
+            self._stepping.rest()
         self._run.abandon()
         progress, dead = self._run.look(), self._run.running.checkpoint
         compiled, version = self._job, self._version
@@ -281,7 +283,3 @@ class JobTest:
             if in_words is error:
                 raise
             raise in_words from error
-
-
-def _die() -> None:
-    raise RuntimeError("the test lets the job die here")
