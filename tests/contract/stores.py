@@ -10,11 +10,11 @@ from pitstop.store.maps import SqlMapStore
 from pitstop.store.members import SqlMembers
 from pitstop.store.registry import SqlRegistry
 from pitstop.store.runner_link import SqlRunnerLink
-from pitstop.testing.catalog import MemoryCatalog
-from pitstop.testing.clock import ManualClock
-from pitstop.testing.members import MemoryMembers
-from pitstop.testing.registry import MemoryRegistry, MemoryRunnerLink
-from pitstop.testing.wake import MemoryWake
+from tests.doubles.catalog import MemoryCatalog
+from tests.doubles.clock import ManualClock
+from tests.doubles.members import MemoryMembers
+from tests.doubles.registry import MemoryRegistry, MemoryRunnerLink
+from tests.doubles.wake import MemoryWake
 
 
 class SqlStore:

@@ -10,8 +10,8 @@ from pitstop.model.job import Job, JobSource, JobState, Version
 from pitstop.store.assignments import LOST_SECONDS, SqlAssignments
 from pitstop.store.database import open_database
 from pitstop.store.registry import SqlRegistry
-from pitstop.testing.clock import ManualClock
 from tests.contract.stores import DATABASES
+from tests.doubles.clock import ManualClock
 
 
 class Store:

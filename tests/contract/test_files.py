@@ -11,7 +11,7 @@ from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
 from pitstop.snapshots.export import export_checkpoint, lay_view, restore_files
 from pitstop.snapshots.files import LocalFiles, checksum, read_text, write_text
-from pitstop.testing.files import MemoryFiles
+from tests.doubles.files import MemoryFiles
 
 SHA_OF_ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 """FIPS 180-2, appendix B.1."""

@@ -8,9 +8,9 @@ from pitstop.errors import FencedError
 from pitstop.store.database import open_database
 from pitstop.store.leadership import SqlLeadership
 from pitstop.store.registry import SqlRegistry
-from pitstop.testing.clock import ManualClock
 from tests.contract.stores import DATABASES
 from tests.contract.test_registry import job
+from tests.doubles.clock import ManualClock
 
 
 @pytest.fixture(params=DATABASES)

@@ -9,8 +9,8 @@ from pitstop.control.ports import CONTROL
 from pitstop.launchers.wake import UnixSocketWake
 from pitstop.model.data_folder import DataFolder
 from pitstop.store.database import open_database
-from pitstop.testing.wake import MemoryWake
 from tests.contract.stores import DATABASES
+from tests.doubles.wake import MemoryWake
 
 JOB = "0401-9f77-b9c0-0001"
 

@@ -19,8 +19,8 @@ import yaml
 from pitstop.cli.main import app
 from pitstop.machine.java import OLDEST
 from pitstop.server.settings import Settings
-from pitstop.testing.http import serving
-from pitstop.testing.service import ScriptedService
+from tests.doubles.http import serving
+from tests.doubles.service import ScriptedService
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"

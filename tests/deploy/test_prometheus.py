@@ -19,8 +19,8 @@ from pitstop.model.tally import RestartCause, Tally
 from pitstop.rest.access import Access
 from pitstop.rest.app import create_app
 from pitstop.service.api import SubmitRequest
-from pitstop.testing.http import listening
-from pitstop.testing.service import ScriptedService
+from tests.doubles.http import listening
+from tests.doubles.service import ScriptedService
 
 ROOT = Path(__file__).parents[2]
 PROMETHEUS, GRAFANA = ROOT / "deploy" / "prometheus", ROOT / "deploy" / "grafana"

@@ -3,8 +3,8 @@
 import pytest
 import structlog
 
-from pitstop.testing.http import serving
 from tests.doors import doors
+from tests.doubles.http import serving
 
 TOKEN = "the-long-token"
 

@@ -9,8 +9,8 @@ from pitstop.model.retention import USUAL
 from pitstop.rest.access import Access
 from pitstop.rest.app import create_app
 from pitstop.service.api import SubmitRequest
-from pitstop.testing.http import listening
-from pitstop.testing.service import ScriptedService
+from tests.doubles.http import listening
+from tests.doubles.service import ScriptedService
 
 MOMENT = 1584283021.011
 """2020-03-15T14:37:01.011 UTC, the time in the manual's table of snapshots (S002)."""
@@ -48,7 +48,7 @@ def _access(token):
 
 
 def serving(service, token, port=0):
-    """Serve as pitstop.testing.http does, by the one application for that token: one service at a time."""
+    """Serve as tests.doubles.http does, by the one application for that token: one service at a time."""
     return listening(application(service, _access(token)), port)
 
 

@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from schemathesis import GenerationMode
 
-from pitstop.testing.http import serving
-from pitstop.testing.service import ScriptedService
+from tests.doubles.http import serving
+from tests.doubles.service import ScriptedService
 
 TOKEN = "the-token-of-the-fuzzer"
 HEADERS = {"Authorization": f"Bearer {TOKEN}"}

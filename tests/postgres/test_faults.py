@@ -15,7 +15,7 @@ from pitstop.store.dialects import postgres
 from pitstop.store.maps import SqlMapStore
 from pitstop.store.registry import SqlRegistry
 from pitstop.store.runner_link import SqlRunnerLink
-from pitstop.testing.wake import MemoryWake
+from tests.doubles.wake import MemoryWake
 from tests.postgres.server import SERVER, new_database
 
 

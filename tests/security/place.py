@@ -22,8 +22,8 @@ from pitstop.rest.access import Access
 from pitstop.rest.app import create_app
 from pitstop.service.api import SubmitRequest
 from pitstop.sql.parsing import parse
-from pitstop.testing.http import listening
-from pitstop.testing.service import ScriptedService
+from tests.doubles.http import listening
+from tests.doubles.service import ScriptedService
 
 OPERATOR, VIEWER = "the-operators-own-token-6f1e", "the-viewers-own-token-90ab"
 MARKER = "pitstop_was_here"

@@ -25,10 +25,10 @@ from pitstop.model.retention import USUAL
 from pitstop.model.task import Compilation
 from pitstop.runner.run import LEASE_SECONDS, Runner
 from pitstop.snapshots import manifest as manifests
-from pitstop.testing.clock import ManualClock
-from pitstop.testing.files import MemoryFiles
-from pitstop.testing.registry import MemoryRegistry, MemoryRunnerLink
-from pitstop.testing.wake import MemoryWake
+from tests.doubles.clock import ManualClock
+from tests.doubles.files import MemoryFiles
+from tests.doubles.registry import MemoryRegistry, MemoryRunnerLink
+from tests.doubles.wake import MemoryWake
 from tests.simulation.engine import PLAN, SOURCE, SimulatedEngine, Sink
 from tests.simulation.fragile import Faults, Fragile, Moments, fragile_files
 

@@ -1,52 +1,34 @@
-"""``ps.run(pipeline)``: the engine without a control plane."""
+"""``ps.run(job)``: the engine without a control plane."""
 
 from __future__ import annotations
 
-import tempfile
 import threading
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Unpack
+from types import TracebackType
+from typing import Any, Self, Unpack
 
 from pyspark.sql import SparkSession
 
-from pitstop.errors import ConflictError, UsageError, WaitTimeoutError
-from pitstop.kit.ids import check_name, new_job_id
-from pitstop.model.cluster import ClusterSettings
-from pitstop.model.config import OPTIONS, JobConfig, StateStore
-from pitstop.model.data_folder import DataFolder, check_place
+from pitstop.errors import ConflictError, WaitTimeoutError
+from pitstop.local.place import LocalPlace
+from pitstop.local.version import Version, version_of
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Progress
 from pitstop.model.origin import origin_here
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.model.typed_options import RunOptions
+from pitstop.pipeline.job import JobDefinition
 from pitstop.pipeline.stages import Pipeline
 from pitstop.snapshots.export import export_checkpoint
-from pitstop.spark.base.environment import Environment, SourceSettings
 from pitstop.spark.base.failures import explain_run
-from pitstop.spark.base.session import build_session
 from pitstop.spark.lowering.compiled_job import compile_job
 from pitstop.spark.lowering.placing import placed
 from pitstop.spark.run import Run
 from pitstop.spark.running.bounded import run_bounded
-from pitstop.spark.sources import register
 from pitstop.spark.starting.start_point import start_point
-from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.maps import SqlMapStore
-
-OF_A_SERVER = (
-    *("timeout", "max_accumulated_records", "compile_timeout", "first_epoch_timeout", "epoch_timeout"),
-    *(
-        "suspend_on_failure",
-        "split_brain_protection",
-        "store_metrics_after_completion",
-        "requirements",
-        "engine",
-        "restart",
-        "allow_shared",
-    ),
-)
-"""Options that the control plane, or the process that a job has there, carries out."""
 
 
 class LocalJob:
@@ -57,6 +39,13 @@ class LocalJob:
         self._started = started
         self._data = data
         self.maps = maps
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self.active:
+            self.stop()
 
     @property
     def active(self) -> bool:
@@ -100,52 +89,29 @@ class LocalJob:
 
 
 def run(
-    pipeline: Pipeline,
+    job: Pipeline | JobDefinition[...],
+    *args: Any,
     spark: SparkSession | None = None,
-    name: str = "local",
+    name: str | None = None,
     data_dir: str | Path | None = None,
     initial_snapshot: str | None = None,
     **options: Unpack[RunOptions],
 ) -> LocalJob:
     """Start a job in this process and return at once; a job whose sources all end is done when it returns.
 
-    ``data_dir`` keeps snapshots and maps (default: a new temporary folder). ``options`` are those of JobConfig; UsageError for
-    one that only a server carries out: timeout, max_accumulated_records, compile_timeout, first_epoch_timeout, epoch_timeout,
-    suspend_on_failure, split_brain_protection, store_metrics_after_completion, requirements, restart
-    and allow_shared.
+    ``job`` is a function marked with ``@ps.job``, with its arguments, or a pipeline. A marked function brings its options and
+    the migrations beside it, as on a server. ``spark`` is your session (default: a new one), which may also stand right behind a
+    pipeline. ``name``: default, the function's name. ``data_dir`` keeps snapshots and maps (default: a new temporary folder).
+    ``options`` are those of a job, and go over those of the function; UsageError for one that only a server carries out: timeout,
+    max_accumulated_records, compile_timeout, first_epoch_timeout, epoch_timeout, suspend_on_failure, split_brain_protection,
+    store_metrics_after_completion, requirements, restart and allow_shared. As a context manager, the job ends with the block.
     """
-    config = JobConfig.from_options({**options, "initial_snapshot": initial_snapshot})
-    _refuse_what_only_a_server_does(config)
-    data = DataFolder(Path(data_dir) if data_dir is not None else Path(tempfile.mkdtemp(prefix="pitstop-")))
-    check_place(data.root.resolve())
-    data.root.mkdir(parents=True, exist_ok=True)
-    session = spark or build_session(ClusterSettings(), data.work)
-    register(session)
-    url = sqlite_url(data.store)
-    maps = SqlMapStore(open_database(url))
-    job_id = new_job_id()
-    environment = Environment(
-        job_id=job_id,
-        job_name=check_name("job", name),
-        lineage="",
-        guarantee=config.processing_guarantee,
-        work_dir=data.work,
-        log=_print,
-        maps=maps,
-        sources=SourceSettings.working_in(data.job(job_id).work, name, url, "pitstop.store.maps:open_map_store"),
-    )
-    if config.state_store is StateStore.AUTO:
-        config = replace(config, state_store=StateStore.ROCKSDB)  # nothing in this process could move it to disk later
-    # The process may go to another folder while the job runs.
-    pipeline = placed(pipeline, origin_here())
+    if isinstance(job, Pipeline) and args and isinstance(args[0], SparkSession):
+        spark, args = args[0], args[1:]
+    version = version_of(job, args, {**options, "initial_snapshot": initial_snapshot}, name, "ps.run")
+    place = LocalPlace.of(spark, data_dir)
     try:
-        job = compile_job(session, pipeline, config, environment.sources)
-        snapshot = data.snapshot(initial_snapshot) if initial_snapshot is not None else None
-        point = start_point(job, environment, data, None, lambda: snapshot)
-        if job.bounded:
-            run_bounded(session, pipeline, replace(environment.by_options(config), lineage=point.lineage))
-            return LocalJob(None, data, maps)
-        return LocalJob(Run.start(job, environment, point, Progress(), threading.Event().set), data, maps)
+        return _started(version, place)
     except Exception as error:
         in_words = explain_run(error)
         if in_words is error:
@@ -153,17 +119,15 @@ def run(
         raise in_words from error
 
 
-def _refuse_what_only_a_server_does(config: JobConfig) -> None:
-    usual = JobConfig()
-    names = {option.name: option.field for option in OPTIONS if option.name in OF_A_SERVER}
-    options = [name for name, field in names.items() if getattr(config, field) != getattr(usual, field)]
-    if options:
-        raise UsageError(
-            f"ps.run does not carry out the option {' or '.join(options)}, only a server does: leave it out, or submit the job "
-            "to a server (pitstop submit)."
-        )
-
-
-def _print(level: str, logger: str, message: str) -> None:
-    if level != "DEBUG":
-        print(message)
+def _started(version: Version, place: LocalPlace) -> LocalJob:
+    config, environment = version.config, place.environment(version)
+    # The process may go to another folder while the job runs.
+    pipeline = placed(version.pipeline, origin_here())
+    job = compile_job(place.session, pipeline, config, environment.sources)
+    saved = config.initial_snapshot
+    snapshot = place.data.snapshot(saved) if saved is not None else None
+    point = start_point(job, environment, place.data, None, lambda: snapshot)
+    if job.bounded:
+        run_bounded(place.session, pipeline, replace(environment.by_options(config), lineage=point.lineage))
+        return LocalJob(None, place.data, place.maps)
+    return LocalJob(Run.start(job, environment, point, Progress(), threading.Event().set), place.data, place.maps)

@@ -124,9 +124,9 @@ class Report:
         names = ",".join(self.needs_allow_drop)
         return f"if that is meant, say --allow-drop={names} (option allow_drop, in SQL allowDrop){renamed}"
 
-    def of(self, verdict: Verdict) -> tuple[str, ...]:
+    def of(self, verdict: Verdict | str) -> tuple[str, ...]:
         """Names of the stages with this verdict."""
-        return tuple(line.stage for line in self.lines if line.verdict is verdict)
+        return tuple(line.stage for line in self.lines if line.verdict == verdict)
 
     def with_details(self, details: Mapping[str, str]) -> Report:
         """The report with words added to the details of some stages (stage -> words)."""

@@ -12,6 +12,7 @@ from typing import Any, Generic, ParamSpec, Unpack, overload
 from pitstop.errors import PipelineError, PitstopError, UsageError
 from pitstop.model.config import JobConfig
 from pitstop.model.typed_options import CodeOptions
+from pitstop.pipeline.arguments import bound
 from pitstop.pipeline.migration import Migration
 from pitstop.pipeline.stages import Pipeline
 
@@ -21,7 +22,7 @@ _OURS = Path(__file__).parents[1]
 
 
 class JobDefinition(Generic[P]):
-    """A function from text arguments to a Pipeline, with the options its code asks for."""
+    """A function from arguments to a Pipeline, with the options its code asks for."""
 
     def __init__(self, function: Callable[P, Pipeline], options: Mapping[str, Any]) -> None:
         self.function = function
@@ -48,18 +49,10 @@ class JobDefinition(Generic[P]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Pipeline:
         return self.function(*args, **kwargs)
 
-    def build(self, args: Sequence[str]) -> Pipeline:
-        """Call the function with text arguments and check what it gives back."""
-        build: Callable[..., Pipeline] = self.function  # its arguments are texts
-        signature = inspect.signature(build)
-        try:
-            signature.bind(*args)
-        except TypeError as error:
-            parameters = ", ".join(signature.parameters)
-            raise UsageError(
-                f"Wrong arguments for '{self.__name__}': it takes ({parameters}), got {len(args)}: {list(args)} ({error})."
-            ) from None
-        pipeline: Any = self._called(build, args)
+    def build(self, args: Sequence[Any]) -> Pipeline:
+        """Call the function with these arguments, texts converted as its annotations say, and check what it gives back."""
+        arguments = bound(self.__name__, self.function, args)
+        pipeline: Any = self._called(arguments)
         if not isinstance(pipeline, Pipeline):
             raise PipelineError(
                 f"'{self.__name__}' returned {type(pipeline).__name__}: a job's function returns its ps.Pipeline."
@@ -69,9 +62,10 @@ class JobDefinition(Generic[P]):
         pipeline.check()
         return pipeline
 
-    def _called(self, build: Callable[..., Pipeline], args: Sequence[str]) -> Any:
+    def _called(self, arguments: inspect.BoundArguments) -> Any:
+        build: Callable[..., Pipeline] = self.function  # its arguments are those of its own signature
         try:
-            return build(*args)
+            return build(*arguments.args, **arguments.kwargs)
         except PitstopError:
             raise
         except SystemExit as error:

@@ -26,7 +26,7 @@ _NO_FOLDERS = ("http", "https", "ftp", "sftp", "data", "jar")
 _CONSUMERS_OWN = ("bootstrap.servers", "isolation.level", "group.id", "auto.offset.reset", "enable.auto.commit")
 TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 """The name of a topic of Kafka."""
-_METADATA = {
+METADATA = {
     "key": "string",
     "topic": "string",
     "partition": "int",
@@ -254,8 +254,8 @@ def kafka(
     if group is not None and not group.strip():
         raise UsageError("group is the name of a consumer group, or left out.")
     columns = dict(with_metadata) if isinstance(with_metadata, Mapping) else {name: name for name in with_metadata}
-    if unknown := columns.keys() - _METADATA.keys():
-        raise UsageError(f"Messages of Kafka have no {', '.join(sorted(unknown))}. There are: {', '.join(_METADATA)}.")
+    if unknown := columns.keys() - METADATA.keys():
+        raise UsageError(f"Messages of Kafka have no {', '.join(sorted(unknown))}. There are: {', '.join(METADATA)}.")
     for name in settings or {}:
         if name.lower() in _CONSUMERS_OWN:
             instead = ", or set group= for other tools" if name.lower() == "group.id" else ""

@@ -18,11 +18,13 @@ from pitstop.spark.base.failures import reason
 from pitstop.spark.base.session import runs_here
 from pitstop.spark.lowering.compiled_job import CompiledJob, default_partitions
 from pitstop.spark.lowering.tables import BEHIND_SECONDS, Frames, HashJoinTables
+from pitstop.spark.running.epochs import WriteSink
 from pitstop.spark.running.file_times import FileTimes
 from pitstop.spark.running.outgrowing import MemoryWatch
 from pitstop.spark.running.progress import ProgressTracker
 from pitstop.spark.running.query import RunningQuery
 from pitstop.spark.running.refresh import TableRefresh, refresh_seconds
+from pitstop.spark.sinks import write_sink
 from pitstop.spark.starting.head_start import HeadStart
 from pitstop.spark.starting.start_point import StartPoint
 
@@ -44,9 +46,10 @@ class Run:
         wake: Callable[[], None],
         tables: HashJoinTables,
         holds: bool = True,
+        write: WriteSink = write_sink,
     ) -> None:
         """Create a run whose first query has been started: see :meth:`start`."""
-        self._job, self._environment, self._wake = job, environment, wake
+        self._job, self._environment, self._wake, self._write = job, environment, wake, write
         self.tracker = tracker
         self.running = running
         """The query at this moment."""
@@ -71,11 +74,13 @@ class Run:
         wake: Callable[[], None],
         head_start: HeadStart | None = None,
         holds: bool = True,
+        write: WriteSink = write_sink,
     ) -> Run:
         """Start the job's query; return once Spark has accepted it.
 
         ``before`` is the progress of the job's earlier runs. ``wake`` is called when an epoch is done or the query has ended.
-        ``holds``: state that has far outgrown its memory keeps epochs from beginning.
+        ``holds``: state that has far outgrown its memory keeps epochs from beginning. ``write`` stands in for its sinks, unless
+        the run has a ``head_start``.
         """
         environment = dataclasses.replace(environment.by_options(job.config), lineage=point.lineage)
         path = environment.sources.admission
@@ -95,9 +100,9 @@ class Run:
             frames = tables.at_start()
             with tables.used():
                 running = RunningQuery.start(
-                    job.spark, job.pipeline, environment, point.checkpoint, counted=tracker.wrote, tables=frames
+                    job.spark, job.pipeline, environment, point.checkpoint, write=write, counted=tracker.wrote, tables=frames
                 )
-        run = cls(job, environment, tracker, running, wake, tables, holds)
+        run = cls(job, environment, tracker, running, wake, tables, holds, write)
         for concern in job.plan.concerns:
             environment.log("WARN", "pitstop.source", concern)
         environment.log("INFO", "pitstop.engine", "the query is started")
@@ -144,6 +149,12 @@ class Run:
         checkpoint = self.running.checkpoint
         checkpoint.write_facts(checkpoint.facts() | {"stages": self.stage_facts()})
         return epoch
+
+    def abandon(self) -> None:
+        """End at once, as if the process had died: an epoch that is under way stays uncommitted, and nothing is noted."""
+        self._refresh.end()
+        self.running.query.stop()
+        self.running.drop_tables()
 
     def stage_facts(self) -> dict[str, dict[str, Any]]:
         """Return stage -> {operators, rows, bytes} of its state, as last seen; for snapshots."""
@@ -241,7 +252,11 @@ class Run:
         counted = self.tracker.wrote
         job, environment = self._job, self._environment
         with self._tables.used():
-            self._follow(RunningQuery.start(job.spark, job.pipeline, environment, path, before, counted=counted, tables=tables))
+            self._follow(
+                RunningQuery.start(
+                    job.spark, job.pipeline, environment, path, before, write=self._write, counted=counted, tables=tables
+                )
+            )
 
     def _forget_tables(self) -> None:
         """Forget tables that were read and that no query uses. They are read again before long, also without a refresh."""

@@ -1,4 +1,23 @@
-"""Helpers for tests of Pitstop and of products built on it: ports in memory, a clock moved by hand, processes as values.
+"""Tests of your own jobs: ``JobTest`` runs a job in the test's process, and leads it from epoch to epoch. See docs/testing.md."""
 
-The suites in tests/contract run against these and against the real implementations alike.
-"""
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pitstop.testing.job_test import JobTest
+
+__all__ = ["JobTest"]
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """Load ``JobTest`` when it is first used: pytest loads this package for its plugin, and most tests need no Spark."""
+        if name == "JobTest":
+            return importlib.import_module("pitstop.testing.job_test").JobTest
+        raise AttributeError(f"module 'pitstop.testing' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    """Name what users call, also what is not loaded yet."""
+    return list(__all__)

@@ -13,9 +13,9 @@ from pitstop.model.job import JobState, Progress
 from pitstop.rest import events
 from pitstop.service import reads
 from pitstop.service.feed import Feed, FeedKind
-from pitstop.testing import http
-from pitstop.testing.runs import ScriptedQuery
 from tests.doors.doors import running, serving, until
+from tests.doubles import http
+from tests.doubles.runs import ScriptedQuery
 
 TOKEN = "the-long-token"
 HEADERS = {"Authorization": f"Bearer {TOKEN}"}

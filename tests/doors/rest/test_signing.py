@@ -25,8 +25,8 @@ from pitstop.rest.access import (
     session_cookie,
 )
 from pitstop.rest.app import create_app
-from pitstop.testing.http import listening
 from tests.doors.doors import application
+from tests.doubles.http import listening
 
 TOKEN, VIEWERS = "the-long-token", "the-viewers-token"
 ACCESS = Access(TOKEN, frozenset({"testserver"}), VIEWERS)

@@ -12,9 +12,9 @@ from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobSource, JobState, Version
 from pitstop.model.report import Verdict
 from pitstop.plan.model import Plan
-from pitstop.testing.registry import MemoryRegistry
-from pitstop.testing.scripts import Script
-from pitstop.testing.workers import ScriptedWorkers
+from tests.doubles.registry import MemoryRegistry
+from tests.doubles.scripts import Script
+from tests.doubles.workers import ScriptedWorkers
 
 OPTIONS = {"partitions": 3}
 

@@ -18,8 +18,8 @@ from pitstop.model.job import JobState
 from pitstop.model.operation import Cancel, OperationState, Resume, Suspend
 from pitstop.model.run import EpochCommitted, Observation, StateOutgrown
 from pitstop.outputs.kept import KeptOutputs
-from pitstop.testing.files import MemoryFiles
-from pitstop.testing.workers import ScriptedWorkers
+from tests.doubles.files import MemoryFiles
+from tests.doubles.workers import ScriptedWorkers
 from tests.maps import map_store
 from tests.unit.control.world import World
 

@@ -13,10 +13,10 @@ from pitstop.model.job import JobState, Starting, Update
 from pitstop.model.operation import Cancel, OperationState, Suspend
 from pitstop.model.run import Observation, Running, Stopped, StopRun
 from pitstop.outputs.kept import KeptOutputs
-from pitstop.testing.files import MemoryFiles
-from pitstop.testing.launcher import ScriptedLauncher
-from pitstop.testing.registry import MemoryRunnerLink
-from pitstop.testing.workers import ScriptedWorkers
+from tests.doubles.files import MemoryFiles
+from tests.doubles.launcher import ScriptedLauncher
+from tests.doubles.registry import MemoryRunnerLink
+from tests.doubles.workers import ScriptedWorkers
 from tests.maps import map_store
 from tests.unit.control.world import World
 

@@ -6,7 +6,7 @@ from pitstop.control.liveness import CLAIM_SECONDS, HANG_SECONDS, SLOW_SECONDS, 
 from pitstop.control.ports import CONTROL
 from pitstop.errors import StoreError
 from pitstop.model.job import JobState
-from pitstop.testing.launcher import LEASE_SECONDS
+from tests.doubles.launcher import LEASE_SECONDS
 from tests.unit.control.world import World
 
 ENDED = Gone("id-1", 1, "The runner's process ended")

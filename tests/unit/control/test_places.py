@@ -12,7 +12,7 @@ from pitstop.model.layout import StageKind
 from pitstop.model.operation import Operation, Resume
 from pitstop.model.run import Compiled, Failed, Observation
 from pitstop.plan.model import Plan, PlanStage
-from pitstop.testing.registry import MemoryRegistry
+from tests.doubles.registry import MemoryRegistry
 
 HERE, THERE = "the map 'm'", "the folder /rows"
 

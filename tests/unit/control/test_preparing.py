@@ -13,9 +13,9 @@ from pitstop.model.report import Verdict
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.plan.model import Plan
 from pitstop.snapshots import manifest as manifests
-from pitstop.testing.registry import MemoryRegistry
-from pitstop.testing.scripts import Script
-from pitstop.testing.workers import ScriptedWorkers
+from tests.doubles.registry import MemoryRegistry
+from tests.doubles.scripts import Script
+from tests.doubles.workers import ScriptedWorkers
 
 
 class Warm:

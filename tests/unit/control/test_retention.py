@@ -26,8 +26,8 @@ from pitstop.model.retention import USUAL, Retention
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.registry import SqlRegistry
-from pitstop.testing.files import MemoryFiles
-from pitstop.testing.registry import MemoryRegistry
+from tests.doubles.files import MemoryFiles
+from tests.doubles.registry import MemoryRegistry
 
 NOW = 1_000_000_000.0
 

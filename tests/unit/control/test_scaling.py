@@ -15,7 +15,7 @@ from pitstop.model.operation import Configure, Operation, Rescale, Resume, Suspe
 from pitstop.model.report import Report, Way
 from pitstop.model.run import Compiled, Died, Failed, Observation, Running, Stopped, StopRun, UpdatePrepared, Withdrawn
 from pitstop.model.snapshot import SnapshotRecord
-from pitstop.testing.clock import ManualClock
+from tests.doubles.clock import ManualClock
 
 EXACTLY_ONCE = JobConfig(processing_guarantee=ProcessingGuarantee.EXACTLY_ONCE)
 PROTECTED = dataclasses.replace(EXACTLY_ONCE, split_brain_protection=True)

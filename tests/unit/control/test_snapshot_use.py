@@ -10,7 +10,7 @@ from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Asked, Job, JobSource, JobState, Starting, Update, Version, Watched
 from pitstop.model.operation import GoingBack, StateAtStart, UpdateJob
 from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
-from pitstop.testing.registry import MemoryRegistry
+from tests.doubles.registry import MemoryRegistry
 
 
 def version(number=1, snapshot=None, lineage=None, guarantee="exactly_once"):

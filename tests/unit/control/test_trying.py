@@ -10,7 +10,7 @@ from pitstop.control.life import decide
 from pitstop.control.trying import requests_of, tried
 from pitstop.model.job import JobState
 from pitstop.model.operation import REQUESTS, Operation, Resume, Verb
-from pitstop.testing.registry import MemoryRegistry
+from tests.doubles.registry import MemoryRegistry
 from tests.unit.control.operations import CELLS, NOW, job_in, request_of
 
 OF_USERS = [cell for cell in CELLS if cell.verb not in (Verb.SUBMIT, Verb.RESCALE)]

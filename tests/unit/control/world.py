@@ -5,10 +5,10 @@ import dataclasses
 from pitstop.control.ports import RunSpec
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, JobSource, JobState, Version
-from pitstop.testing.clock import ManualClock
-from pitstop.testing.launcher import ScriptedLauncher
-from pitstop.testing.registry import MemoryRegistry, MemoryRunnerLink
-from pitstop.testing.wake import MemoryWake
+from tests.doubles.clock import ManualClock
+from tests.doubles.launcher import ScriptedLauncher
+from tests.doubles.registry import MemoryRegistry, MemoryRunnerLink
+from tests.doubles.wake import MemoryWake
 
 
 class World:

@@ -10,7 +10,7 @@ from pitstop.control.ports import CONTROL, RunHandle, RunSpec
 from pitstop.launchers.local_process import LocalProcessLauncher
 from pitstop.launchers.processes import handle_of
 from pitstop.model.data_folder import DataFolder
-from pitstop.testing.wake import MemoryWake
+from tests.doubles.wake import MemoryWake
 
 SECONDS = 60
 

@@ -13,9 +13,9 @@ from pitstop.model.job import Job, JobSource, JobState, Version
 from pitstop.store.assignments import SqlAssignments
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.registry import SqlRegistry
-from pitstop.testing.launcher import ScriptedLauncher
-from pitstop.testing.members import MemoryMembers
-from pitstop.testing.wake import MemoryWake
+from tests.doubles.launcher import ScriptedLauncher
+from tests.doubles.members import MemoryMembers
+from tests.doubles.wake import MemoryWake
 
 ELSEWHERE = RunHandle("boot-of-another-machine/1/1")
 

@@ -4,7 +4,7 @@ import pytest
 
 import pitstop as ps
 from pitstop.errors import UsageError
-from pitstop.local.run import OF_A_SERVER
+from pitstop.local.version import OF_A_SERVER
 from pitstop.model.config import OPTIONS
 
 ASKED = {
@@ -19,6 +19,7 @@ ASKED = {
     "requirements": ["numpy"],
     "restart": "none",
     "allow_shared": True,
+    "engine": "shared",
 }
 
 

@@ -13,7 +13,7 @@ from pitstop.model.job import Job, JobSource, JobState, Version
 from pitstop.store.assignments import SqlAssignments
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.registry import SqlRegistry
-from pitstop.testing.wake import MemoryWake
+from tests.doubles.wake import MemoryWake
 
 
 class Processes:

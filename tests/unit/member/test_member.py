@@ -6,8 +6,8 @@ from pitstop.errors import ConflictError, EngineError, StoreError
 from pitstop.member.member import DRAIN_SECONDS, FOLLOW_SECONDS, MemberProcess
 from pitstop.model.cluster import Member, SparkCluster
 from pitstop.store.members import SILENT_SECONDS
-from pitstop.testing.clock import ManualClock
-from pitstop.testing.members import MemoryMembers
+from tests.doubles.clock import ManualClock
+from tests.doubles.members import MemoryMembers
 
 
 class Worker:

@@ -3,7 +3,7 @@
 from typing import get_type_hints
 
 import pitstop as ps
-from pitstop.local.run import OF_A_SERVER
+from pitstop.local.version import OF_A_SERVER
 from pitstop.model.config import OPTIONS
 from pitstop.model.typed_options import CodeOptions, JobOptions, RunOptions
 

@@ -11,7 +11,7 @@ from pitstop.runner.keeping import LOOK_SECONDS, FollowedRetention
 from pitstop.runner.prepared import RunnerSettings
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.registry import SqlRegistry
-from pitstop.testing.clock import ManualClock
+from tests.doubles.clock import ManualClock
 
 
 @pytest.fixture

@@ -28,9 +28,9 @@ from pitstop.plan.model import Plan
 from pitstop.runner.bounds import Bounds
 from pitstop.runner.engine import Opened
 from pitstop.runner.run import OUTGROWN_SECONDS, WRITERS_SECONDS, Runner
-from pitstop.testing.clock import ManualClock
-from pitstop.testing.registry import MemoryRegistry, MemoryRunnerLink
-from pitstop.testing.wake import MemoryWake
+from tests.doubles.clock import ManualClock
+from tests.doubles.registry import MemoryRegistry, MemoryRunnerLink
+from tests.doubles.wake import MemoryWake
 
 
 class Away:

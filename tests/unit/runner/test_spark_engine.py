@@ -17,9 +17,9 @@ from pitstop.model.run import Failed
 from pitstop.runner.prepared import RunnerSettings
 from pitstop.runner.run import Runner
 from pitstop.runner.spark_engine import SparkEngine, StartedRun
-from pitstop.testing.clock import ManualClock
-from pitstop.testing.registry import MemoryRegistry, MemoryRunnerLink
-from pitstop.testing.wake import MemoryWake
+from tests.doubles.clock import ManualClock
+from tests.doubles.registry import MemoryRegistry, MemoryRunnerLink
+from tests.doubles.wake import MemoryWake
 from tests.maps import map_store
 
 

@@ -26,8 +26,8 @@ from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.maps import SqlMapStore
 from pitstop.store.registry import SqlRegistry
 from pitstop.store.runner_link import SqlRunnerLink
-from pitstop.testing.wake import MemoryWake
 from tests.contract.stores import DATABASES
+from tests.doubles.wake import MemoryWake
 from tests.unit.outputs.test_later import rows, seen, write
 
 ID = "0000-0000-0000-0001"

@@ -17,8 +17,8 @@ from pitstop.server import cluster as cluster_module
 from pitstop.server.cluster import OwnCluster, ServedCluster, WithMaster
 from pitstop.server.leading import SoleLeader
 from pitstop.server.members import OneMember
-from pitstop.testing.members import MemoryMembers
-from pitstop.testing.registry import MemoryRegistry
+from tests.doubles.members import MemoryMembers
+from tests.doubles.registry import MemoryRegistry
 
 
 class Masters:

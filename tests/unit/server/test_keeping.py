@@ -19,8 +19,8 @@ from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.registry import SqlRegistry
 from pitstop.store.runner_link import SqlRunnerLink
-from pitstop.testing.clock import ManualClock
-from pitstop.testing.wake import MemoryWake
+from tests.doubles.clock import ManualClock
+from tests.doubles.wake import MemoryWake
 
 HOUR, DAY = 3600.0, 86_400.0
 

@@ -9,7 +9,7 @@ from pitstop.errors import FencedError, StoreError
 from pitstop.kit.waiting import wait_until
 from pitstop.server import leading as module
 from pitstop.server.leading import LEASE_SECONDS, Lead, Leading, SoleLeader
-from pitstop.testing.wake import MemoryWake
+from tests.doubles.wake import MemoryWake
 
 
 class Lease:

@@ -19,8 +19,8 @@ from pitstop.store.database import open_database
 from pitstop.store.leadership import SqlLeadership
 from pitstop.store.registry import SqlRegistry
 from pitstop.store.runner_link import SqlRunnerLink
-from pitstop.testing.wake import MemoryWake
 from tests.contract.stores import DATABASES
+from tests.doubles.wake import MemoryWake
 
 ID = "0000-0000-0000-0001"
 

@@ -3,7 +3,7 @@
 import pytest
 
 from pitstop.service.api import SubmitRequest
-from pitstop.testing.service import ScriptedService
+from tests.doubles.service import ScriptedService
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from pitstop.errors import ConflictError, NotFoundError
 from pitstop.kit.waiting import wait_until
 from pitstop.model.job import JobState
 from pitstop.service.api import SubmitRequest
-from pitstop.testing.service import ScriptedService
-from pitstop.testing.workers import ScriptedWorkers
+from tests.doubles.service import ScriptedService
+from tests.doubles.workers import ScriptedWorkers
 
 
 @pytest.fixture

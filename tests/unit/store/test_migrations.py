@@ -9,8 +9,8 @@ from pitstop.errors import EngineError
 from pitstop.store.database import migrate, open_database
 from pitstop.store.registry import SqlRegistry
 from pitstop.store.schema import metadata
-from pitstop.testing.clock import ManualClock
 from tests.contract.stores import DATABASES
+from tests.doubles.clock import ManualClock
 
 
 @pytest.fixture(params=DATABASES)

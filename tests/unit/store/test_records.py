@@ -13,9 +13,9 @@ from pitstop.model.run import Completed, Observation, StopRun
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.registry import SqlRegistry
 from pitstop.store.runner_link import SqlRunnerLink
-from pitstop.testing.clock import ManualClock
-from pitstop.testing.wake import MemoryWake
 from tests.contract.test_registry import job
+from tests.doubles.clock import ManualClock
+from tests.doubles.wake import MemoryWake
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -71,11 +72,16 @@ def optimizer_settings(chained: bool) -> dict[str, str]:
 
 
 def build_session(
-    cluster: ClusterSettings, work_dir: Path, settings: dict[str, str] | None = None, archive_classes: Path | None = None
+    cluster: ClusterSettings,
+    work_dir: Path,
+    settings: dict[str, str] | None = None,
+    archive_classes: Path | None = None,
+    java_options: Sequence[str] = (),
 ) -> SparkSession:
     """Start (or get) this process's session, the driver of that cluster, with scratch files in ``work_dir``.
 
     ``archive_classes``: the place where Java archives the classes that it loads (machine.class_archive) as it ends.
+    ``java_options``: more options for the Java of this process.
     """
     accept_own_peers_only()
     know_numpy_arguments()
@@ -109,7 +115,7 @@ def build_session(
         # Hadoop sets permissions itself, past the umask of the process.
         .config("spark.hadoop.fs.permissions.umask-mode", f"{UMASK:03o}")
         .config("spark.sql.warehouse.dir", str(Path(scratch) / "warehouse"))
-        .config("spark.driver.extraJavaOptions", " ".join([*own_options, *(archiving or to_use)]))
+        .config("spark.driver.extraJavaOptions", " ".join([*own_options, *(archiving or to_use), *java_options]))
         .config(_TEMPORARY, str(temporary))
         .config("spark.driver.memory", os.environ.get("PITSTOP_DRIVER_MEMORY", "2g"))
     )

@@ -23,4 +23,5 @@ def add_packages(spark: SparkSession, folder: Path, scratch: Path | None) -> Non
         archive = shutil.make_archive(str(scratch / folder.name), "zip", folder)
         context.addArchive(f"{archive}#{folder.name}")
         included.append(folder.name)
-    included.append(str(folder.absolute()))
+    if str(folder.absolute()) not in included:
+        included.append(str(folder.absolute()))

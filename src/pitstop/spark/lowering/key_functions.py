@@ -332,6 +332,16 @@ class NoState:
         pass
 
 
+class EndOfRows(NoState):
+    """The stand-in where all rows of a key have been read, and no more come: a watermark beyond all time.
+
+    So the state of each key has come to its end, and ``on_evict`` gets it, as all windows end there.
+    """
+
+    def getCurrentWatermarkMs(self) -> int:
+        return 2**62
+
+
 _SAVED = pa.struct([(STATE, pa.string()), (LAST, pa.int64())])
 
 

@@ -25,7 +25,7 @@ from pitstop.spark.base.naming import quoted
 from pitstop.spark.internals.arrow import arrow_rows
 from pitstop.spark.lowering.event_time import event_time, event_time_if_there
 from pitstop.spark.lowering.grouped import key_columns, key_names, layout_of, refuse_doubled
-from pitstop.spark.lowering.key_functions import AT, ROW, SAVED, Items, KeyedFunction, NoState
+from pitstop.spark.lowering.key_functions import AT, ROW, SAVED, EndOfRows, Items, KeyedFunction
 from pitstop.spark.lowering.letters import LETTER, LETTER_TYPE, Letters, output_rows, told
 from pitstop.spark.lowering.rolling import lifted_rows, results, rolling_layout
 from pitstop.spark.lowering.row_functions import Fold, FoldInto, UserFunction, never
@@ -136,14 +136,14 @@ def _restored_text(restored: DataFrame) -> Column:
 
 
 def _once(function: KeyedFunction, shown: StructType) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:
-    """Return the function for a bounded pipeline, which has all rows of a key at once: state begins empty and is not kept."""
+    """Return the function for a bounded pipeline, which has all rows of a key at once, and its state ends behind them."""
 
     def whole(key: tuple[Any, ...], rows: pa.Table) -> pa.Table:
         items = Items([], [])
         for batch in rows.to_batches():
             items.extend(function.of_arrow(batch))
         results = function.of_key(
-            tuple(function.keys_of_arrow([pa.array([value]) for value in key])[0]) if key else (), items, NoState()
+            tuple(function.keys_of_arrow([pa.array([value]) for value in key])[0]) if key else (), items, EndOfRows()
         )
         return pa.Table.from_batches([arrow_rows(results, shown)])
 

@@ -13,6 +13,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pitstop.errors import EngineError, PitstopError
 from pitstop.kit.waiting import wait_until
 from pitstop.model.layout import StateLayout
+from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.specs import LateSpec, WindowSpec
 from pitstop.pipeline.stages import Pipeline
 from pitstop.plan.cuts import Cut, cuts_of, operators_of
@@ -52,6 +53,8 @@ class RunningQuery:
     """Stage -> the layout of its state."""
     operators: tuple[str, ...] = ()
     """The stage of each of Spark's operators with state, by its number."""
+    event_times: Mapping[str, Node] = field(default_factory=dict)
+    """Id of a watermark operator -> the stage that sets the event time there."""
 
     @classmethod
     def start(
@@ -107,7 +110,8 @@ class RunningQuery:
         if idle is not None:
             idle.follow(query)
         stages = tuple(slot.stage for slot in operators)
-        return cls(query, Checkpoint(checkpoint), writer, idle, tuple(lowering.tables.values()), lowering.layouts, stages)
+        tables_read = tuple(lowering.tables.values())
+        return cls(query, folder, writer, idle, tables_read, lowering.layouts, stages, dict(lowering.event_times))
 
     @property
     def active(self) -> bool:

@@ -14,8 +14,8 @@ from pitstop.model.job import JobState
 from pitstop.model.retention import KEPT
 from pitstop.service.results import ClusterInfo
 from pitstop.service.settings import KeepSetting
-from pitstop.testing.service import MEMBER
 from tests.doors.doors import request, running
+from tests.doubles.service import MEMBER
 
 S = JobState
 

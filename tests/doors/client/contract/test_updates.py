@@ -11,8 +11,8 @@ from pitstop.errors import (
 )
 from pitstop.model.job import JobState
 from pitstop.model.report import Verdict
-from pitstop.testing.workers import ScriptedWorkers
 from tests.doors.doors import brought_to, request, running
+from tests.doubles.workers import ScriptedWorkers
 
 S = JobState
 

@@ -30,9 +30,9 @@ from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.maps import SqlMapStore
 from pitstop.store.registry import SqlRegistry
 from pitstop.store.sessions import SqlEndedSessions
-from pitstop.testing.runs import ThreadLauncher
-from pitstop.testing.wake import MemoryWake
-from pitstop.testing.workers import ScriptedWorkers
+from tests.doubles.runs import ThreadLauncher
+from tests.doubles.wake import MemoryWake
+from tests.doubles.workers import ScriptedWorkers
 
 MEMBER = MemberInfo.of(Member("6a0c5f4e-0000-4000-8000-000000000001", "here", "127.0.0.1:8701", __version__, 2), [])
 WAIT_SECONDS = 30.0

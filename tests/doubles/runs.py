@@ -23,8 +23,8 @@ from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
 from pitstop.snapshots.export import export_checkpoint, record_of
 from pitstop.store.database import Database
 from pitstop.store.runner_link import SqlRunnerLink
-from pitstop.testing.scripts import Script
-from pitstop.testing.wake import MemoryWake
+from tests.doubles.scripts import Script
+from tests.doubles.wake import MemoryWake
 
 SNAPSHOT_BYTES = 1196
 """The size of a snapshot of a job with one source (the example of Jet's manual)."""

@@ -13,7 +13,7 @@ from pitstop.model.task import Compilation, Compile, ExportState, ImportState, Q
 from pitstop.plan.model import Plan
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.imported import imported_folder, with_imported
-from pitstop.testing.scripts import Script
+from tests.doubles.scripts import Script
 
 _ROWS = "rows"
 
