@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer.core import TyperGroup
 
 from pitstop.cli import (
     artifacts,
@@ -18,8 +19,10 @@ from pitstop.cli import (
     cluster,
     connectors,
     doctor,
+    job_logs,
     jobs,
     maps,
+    nouns,
     operating,
     page,
     pgwire,
@@ -27,8 +30,11 @@ from pitstop.cli import (
     snapshots,
     sql,
     states,
+    verbs,
+    waiting,
 )
-from pitstop.cli.context import EXIT_INTERRUPTED, Call, fail, given_token
+from pitstop.cli.context import Call, fail, given_token
+from pitstop.cli.exits import Exit
 from pitstop.cli.register import Group, OutputFormat, TokenFile, Url, Verbosity, register, silence
 from pitstop.cli.terminal import plain_output
 from pitstop.errors import UsageError
@@ -290,12 +296,31 @@ def completion(call: Call, shell: Annotated[Shell, typer.Argument(help="Whose sc
     print(get_completion_script(prog_name="pitstop", complete_var="_PITSTOP_COMPLETE", shell=shell.value))
 
 
+def help(
+    call: Call, command: Annotated[list[str] | None, typer.Argument(metavar="COMMAND", help="Such as: job list")] = None
+) -> None:
+    """Show the help of a command, or the list of all."""
+    assert call.context is not None
+    context = call.context.find_root()
+    for word in command or ():
+        group = context.command
+        inner = group.get_command(context, word) if isinstance(group, TyperGroup) else None
+        if inner is None:
+            call.context.fail(f"There is no command '{' '.join(command or ())}': see pitstop help.")
+        context = type(context)(inner, info_name=word, parent=context)
+    print(context.get_help())
+
+
+register(app, help)
 register(app, serve)
 register(app, member)
 operating.add_to(app)
 page.add_to(app)
 jobs.add_to(app)
+verbs.add_to(app)
+waiting.add_to(app)
 show.add_to(app)
+job_logs.add_to(app)
 snapshots.add_to(app)
 sql.add_to(app)
 pgwire.add_to(app)
@@ -305,12 +330,13 @@ doctor.add_to(app)
 app.add_typer(maps.app, name="map")
 app.add_typer(states.app, name="snapshot")
 app.add_typer(cluster.app, name="cluster")
+nouns.add_to(app)
 backups.add_to(app)
 register(app, completion)
 
 
 def main() -> None:
-    """Entry point: one sentence an error, exit code 1; 2 for wrong usage; 130 for Ctrl-C."""
+    """Entry point: one sentence an error, and the exit code of its kind (pitstop.cli.exits)."""
     if "_PITSTOP_COMPLETE" in os.environ:
         from typer.completion import completion_init
 
@@ -333,7 +359,7 @@ def _run(call: Call) -> int | str | None:
     except SystemExit as ended:
         return ended.code
     except KeyboardInterrupt:
-        return EXIT_INTERRUPTED
+        return Exit.INTERRUPTED
     except Exception as error:
         return fail(error, call.verbose, call.submitted)
     return 0

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from pitstop.cli.arguments import SnapshotArgument
+from pitstop.cli.completing import complete_snapshots
 from pitstop.cli.context import Call
 from pitstop.cli.register import register
 from pitstop.cli.snapshots import record_facts
@@ -17,8 +19,8 @@ from pitstop.kit.clock import days_ahead
 from pitstop.kit.counts import counted
 from pitstop.service.snapshot_facts import offsets_of, stages_of, whole_of
 
-app = typer.Typer(help="Inspect snapshots, and export and import their state.", no_args_is_help=True)
-Name = Annotated[str, typer.Argument(metavar="SNAPSHOT", help="Its name")]
+app = typer.Typer(help="List, save and inspect snapshots, and export and import their state.", no_args_is_help=True)
+Name = SnapshotArgument
 StageName = Annotated[str, typer.Argument(metavar="STAGE", help="A stage with state")]
 
 
@@ -106,8 +108,8 @@ def import_(
 
 def diff(
     call: Call,
-    first: Annotated[str, typer.Argument(metavar="A", help="A snapshot")],
-    second: Annotated[str, typer.Argument(metavar="B", help="Another one")],
+    first: Annotated[str, typer.Argument(metavar="A", help="A snapshot", autocompletion=complete_snapshots)],
+    second: Annotated[str, typer.Argument(metavar="B", help="Another one", autocompletion=complete_snapshots)],
 ) -> None:
     """Compare two snapshots, and tell what would become of A's state under B's pipeline."""
     comparison = call.service().snapshot_diff(first, second)
