@@ -55,7 +55,7 @@ class Call:
     @property
     def address(self) -> str:
         """``--url``, else ``$PITSTOP_URL``, else the default address."""
-        from pitstop.client.http import DEFAULT_URL
+        from pitstop.client.address import DEFAULT_URL
 
         return self.url or os.environ.get("PITSTOP_URL") or DEFAULT_URL
 

@@ -136,7 +136,7 @@ def submit(
     _finish(call, job, lambda now: f"Job {describe(now)} is {now.display_status}.", seconds or START_SECONDS)
 
 
-def _try(call: Call, request: SubmitRequest, job: str | None, snapshot: str | None, done: str) -> None:
+def _try(call: Call, request: SubmitRequest, job: str | None, snapshot: str | None, promise: str) -> None:
     """Compile and compare, and say what would be done. ConflictError if the name is taken; exit code 1 if it would be refused."""
     if request.name is not None:
         try:
@@ -151,7 +151,7 @@ def _try(call: Call, request: SubmitRequest, job: str | None, snapshot: str | No
     _show_check(call, result)
     if result.report and result.report.refused:
         raise typer.Exit(Exit.FAILED)
-    call.say(f"{done}. Nothing was done.")
+    call.say(f"{promise}. Nothing was done.")
 
 
 def check(
@@ -235,8 +235,8 @@ def update(
     request = SubmitRequest(artifact, None, entry, tuple(arguments or ()), None, snapshot, options)
     status = call.service().job(job)
     if dry_run:
-        done = f"Would update job {describe(status)} to artifact '{artifact}'"
-        _try(call, replace(request, initial_snapshot=None), status.id, None, done)
+        promise = f"Would update job {describe(status)} to artifact '{artifact}'"
+        _try(call, replace(request, initial_snapshot=None), status.id, None, promise)
         return
     call.say(f"Updating job {describe(status)} to artifact '{artifact}'...")
     with call.waiting("Checking the new version, then changing over"):

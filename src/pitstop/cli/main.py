@@ -14,11 +14,13 @@ import typer
 from typer.core import TyperGroup
 
 from pitstop.cli import (
+    apply,
     artifacts,
     backups,
     cluster,
     connectors,
     doctor,
+    init,
     job_logs,
     jobs,
     maps,
@@ -311,6 +313,7 @@ def help(
     print(context.get_help())
 
 
+init.add_to(app)
 register(app, help)
 register(app, serve)
 register(app, member)
@@ -318,6 +321,7 @@ operating.add_to(app)
 page.add_to(app)
 jobs.add_to(app)
 verbs.add_to(app)
+apply.add_to(app)
 waiting.add_to(app)
 show.add_to(app)
 job_logs.add_to(app)

@@ -32,8 +32,8 @@ class Deed:
     verb: Verb
     doing: str
     """Its present participle."""
-    done: str
-    """The state of a job to which it was done, in words."""
+    past: str
+    """Its past participle, for a job to which it was done."""
     states: Collection[JobState]
     """The states of jobs that ``--all`` means."""
     refuse: Callable[[str, JobStatus], None]
@@ -209,7 +209,7 @@ def _carry_out(
     call.patience = seconds_of(timeout)
     chosen = chosen_jobs(call, names, all, lambda job: job.status in deed.states)
     if not chosen:
-        call.say(f"No job can be {deed.done}: nothing to do.")
+        call.say(f"No job can be {deed.past}: nothing to do.")
     if dry_run:
         _say_whether(call, deed, chosen)
         return
@@ -241,7 +241,7 @@ def _carry_out(
         which = f"job {allowed[0].id} goes" if len(allowed) == 1 else "the jobs go"
         call.say(f"Not waiting any more; {which} on by {'itself' if len(allowed) == 1 else 'themselves'}.")
         raise
-    tell(call, outcomes, deed.done)
+    tell(call, outcomes, deed.past)
 
 
 def _say_whether(call: Call, deed: Deed, jobs: list[JobStatus]) -> None:
@@ -275,8 +275,8 @@ def started(call: Call, job: JobStatus, seconds: float) -> JobStatus:
     return now
 
 
-def tell(call: Call, outcomes: list[tuple[JobStatus, JobStatus | Exception]], done: str | None) -> None:
-    """Tell of each job what came of it. ``done`` None: only errors and data."""
+def tell(call: Call, outcomes: list[tuple[JobStatus, JobStatus | Exception]], past: str | None) -> None:
+    """Tell of each job what came of it. ``past`` None: only errors and data."""
     several = len(outcomes) > 1
     code = Exit.DONE
     for job, outcome in outcomes:
@@ -286,8 +286,8 @@ def tell(call: Call, outcomes: list[tuple[JobStatus, JobStatus | Exception]], do
             message = outcome.message if isinstance(outcome, PitstopError) else f"{type(outcome).__name__}: {outcome}"
             call.warn(f"ERROR: {message}")
             code = code or exit_of(outcome)
-        elif done is not None:
-            call.say(f"Job '{name_of(job)}' {done}." if several else f"Job {done}.")
+        elif past is not None:
+            call.say(f"Job '{name_of(job)}' {past}." if several else f"Job {past}.")
     if call.structured:
         facts = [job_facts(now) for _, now in outcomes if isinstance(now, JobStatus)]
         call.show(facts if several else facts[0] if facts else [])

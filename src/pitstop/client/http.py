@@ -17,6 +17,7 @@ from urllib.parse import quote
 import httpx2
 from pydantic import TypeAdapter, ValidationError
 
+from pitstop.client.address import DEFAULT_URL
 from pitstop.client.local_server import LocalToken
 from pitstop.client.repeating import broken, sent
 from pitstop.client.sql import Stop, results_in
@@ -56,7 +57,6 @@ from pitstop.service.sql_results import Result
 
 T = TypeVar("T")
 
-DEFAULT_URL = "http://127.0.0.1:8701"
 PARQUET = "application/vnd.apache.parquet"
 _CONNECT_SECONDS = 10.0
 _SPARE_SECONDS = 60.0
