@@ -38,6 +38,7 @@ from pitstop.cli import (
 from pitstop.cli.context import Call, fail, given_token
 from pitstop.cli.exits import Exit
 from pitstop.cli.register import Group, OutputFormat, TokenFile, Url, Verbosity, register, silence
+from pitstop.cli.settings_file import ConfigFile
 from pitstop.cli.terminal import plain_output
 from pitstop.errors import UsageError
 from pitstop.kit.urls import holds_password
@@ -187,6 +188,7 @@ def serve(
     stop_jobs_on_exit: Annotated[
         bool, typer.Option("--stop-jobs-on-exit", help="End the runners with the server; jobs go on at the next start")
     ] = False,
+    config: ConfigFile = None,
 ) -> None:
     """Start the control plane and serve until Ctrl-C. Jobs outlive it."""
     from pitstop.client.local_server import usual_data_folder
@@ -251,6 +253,7 @@ def member(
     print_job_logs: Annotated[
         bool, typer.Option("--print-job-logs", help="Also print the logs of jobs, for collectors of container output")
     ] = False,
+    config: ConfigFile = None,
 ) -> None:
     """Lend this machine's cores to the jobs of a cluster, until Ctrl-C or until the member is removed."""
     from pitstop.client.local_server import usual_data_folder
