@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -60,8 +61,7 @@ def query(
     if call.structured:
         call.show([dict(zip(names, row, strict=True)) for row in rows_read.rows])
     else:
-        cells = [[value if isinstance(value, int | float | None) else str(value) for value in row] for row in rows_read.rows]
-        print_table(names, cells)
+        print_table(names, [[_cell(value) for value in row] for row in rows_read.rows])
     if rows_read.more:
         rows = counted(limit, "row")
         call.warn(f"The state has more than {rows}: give a higher --limit, or use snapshot export.")
@@ -121,6 +121,13 @@ def diff(
     else:
         print(f"Snapshots '{first}' and '{second}' do not differ.")
     print(f"\nThe state of '{first}' under the pipeline of '{second}':\n{comparison.report.text()}")
+
+
+def _cell(value: Any) -> str | int | float | None:
+    """Return a value as a table shows it: structs, lists and booleans as JSON."""
+    if isinstance(value, bool | dict | list):
+        return json.dumps(value, ensure_ascii=False)
+    return value if isinstance(value, int | float | None) else str(value)
 
 
 def _text(value: object) -> str:
