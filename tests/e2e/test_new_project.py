@@ -65,7 +65,7 @@ def expected(file):
 
 
 def written(folder):
-    return [json.loads(line) for file in folder.rglob("part-*.json") for line in file.read_text().splitlines()]
+    return [json.loads(line) for file in folder.glob("*.json") for line in file.read_text().splitlines()]
 
 
 def test_a_new_project_is_tested_run_changed_and_applied(shell, tmp_path):

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from pitstop.cli.completing import complete_jobs, complete_maps, complete_snapshots
+from pitstop.errors import UsageError
 from pitstop.kit.durations import milliseconds
 
 JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="Name or id", autocompletion=complete_jobs)]
@@ -29,4 +30,7 @@ def seconds_of(timeout: str | None) -> float | None:
         value: str | float = float(timeout)
     except ValueError:
         value = timeout
-    return milliseconds(value, "timeout") / 1000
+    seconds = milliseconds(value, "timeout") / 1000
+    if not seconds:
+        raise UsageError("A timeout is longer than nothing: write --detach to wait not at all, where a command has it.")
+    return seconds

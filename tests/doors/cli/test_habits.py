@@ -261,7 +261,7 @@ def test_submit_need_not_wait_and_can_be_tried(cli, state, tmp_path):
         state.job("third")
     code, _, err = cli("submit", "--dry-run", "-n", "slow", fits)
     assert (code, "Another active job with equal name (slow) exists" in err) == (REFUSED, True)
-    assert cli("submit", "--timeout", "soon", fits)[0] == USAGE
+    assert [cli("submit", "--timeout", wrong, fits)[0] for wrong in ("soon", "0", "-1s")] == [USAGE] * 3
 
 
 def test_an_update_can_be_tried(cli, state, tmp_path):
