@@ -115,7 +115,7 @@ class HttpService:
     def submit(self, request: SubmitRequest) -> JobStatus:
         more = {"name": request.name, "initial_snapshot": request.initial_snapshot, "options": request.options}
         # With an id, a submission whose answer is lost can be sent again: the job is submitted once.
-        more["id"] = request.id or new_job_id()
+        more["id"] = request.id if request.id is not None else new_job_id()
         return self._post_artifact(JobStatus, "/jobs", request, more, repeatable=True)
 
     def check(self, request: SubmitRequest, job: str | None = None, snapshot: str | None = None) -> CheckResult:
