@@ -276,6 +276,8 @@ def test_every_command_is_in_the_help_and_has_its_own(bare):
         "withdraw",
         "completion",
         "help",
+        "apply",
+        "init",
         "job",
         "wait",
         "delete",
