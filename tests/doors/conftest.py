@@ -18,9 +18,10 @@ def no_log():
 
 
 @pytest.fixture
-def state(tmp_path):
-    """The service that keeps the state."""
+def state(tmp_path, monkeypatch):
+    """The service that keeps the state. A client in this process numbers its jobs as the service does."""
     found = doors.service(tmp_path / "data")
+    monkeypatch.setattr("pitstop.client.http.new_job_id", found._new_id)
     yield found
     found.close()
 

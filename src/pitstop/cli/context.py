@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pitstop.cli.exits import Exit, exit_of
+from pitstop.cli.outputs import TABLE, Output
 from pitstop.cli.terminal import terminal_of
 from pitstop.errors import PitstopError, UsageError
 from pitstop.machine.private import read_private
 from pitstop.service.api import Service
 
 if TYPE_CHECKING:
+    import typer
+
     from pitstop.client.http import HttpService
-
-EXIT_ERROR, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
-
-
-class Output(StrEnum):
-    """The form of results on standard output."""
-
-    TABLE = "table"
-    JSON = "json"
-    YAML = "yaml"
 
 
 @dataclass
@@ -39,7 +31,11 @@ class Call:
     url: str | None = None
     token_file: Path | None = None
     verbose: bool = False
-    output: Output = Output.TABLE
+    output: Output = TABLE
+    patience: float | None = None
+    """The seconds that a verb may take (``--timeout``); None: as long as the server lets it."""
+    context: typer.Context | None = field(default=None, repr=False)
+    """The command that runs, whose usage an error shows."""
     submitted: str | None = None
     """The id of the job that this call has submitted: the same command once more would submit another."""
     _service: Service | None = field(default=None, repr=False)
@@ -59,7 +55,7 @@ class Call:
     @property
     def address(self) -> str:
         """``--url``, else ``$PITSTOP_URL``, else the default address."""
-        from pitstop.client.http import DEFAULT_URL
+        from pitstop.client.address import DEFAULT_URL
 
         return self.url or os.environ.get("PITSTOP_URL") or DEFAULT_URL
 
@@ -73,21 +69,18 @@ class Call:
         """Return a client of the server, for requests that only a server over HTTP carries out."""
         from pitstop.client.http import HttpService
 
-        return HttpService(self.address, self.given_token, "cli", names_folders=True)
+        return HttpService(self.address, self.given_token, "cli", names_folders=True, patience=self.patience)
 
     @property
     def structured(self) -> bool:
         """True if standard output carries data for programs, and nothing else."""
-        return self.output is not Output.TABLE
+        return self.output.structured
 
     def show(self, data: Any) -> None:
         """Print data for programs."""
-        if self.output is Output.YAML:
-            import yaml
-
-            print(yaml.safe_dump(data, sort_keys=False, allow_unicode=True), end="")
-        else:
-            print(json.dumps(data, indent=2, ensure_ascii=False))
+        text = self.output.document(data)
+        if text:
+            print(text)
 
     def say(self, text: str) -> None:
         """Print a line for people: on standard output, or on standard error when the other carries data."""
@@ -119,7 +112,7 @@ def given_token(file: Path | None, variable: str) -> str | None:
         raise UsageError(f"The token file {file} cannot be read: {error.strerror}.") from None
 
 
-def fail(error: BaseException, verbose: bool, submitted: str | None = None) -> int:
+def fail(error: BaseException, verbose: bool, submitted: str | None = None) -> Exit:
     """Print an error on standard error, with its stack trace only if -v is given. Return the exit code.
 
     ``submitted`` is the job that the call has submitted, whose log has it.
@@ -133,4 +126,4 @@ def fail(error: BaseException, verbose: bool, submitted: str | None = None) -> i
         print(f"To see the full stack trace: pitstop logs {submitted}", file=sys.stderr)
     else:
         print("To see the full stack trace, re-run with the -v/--verbosity option", file=sys.stderr)
-    return EXIT_ERROR
+    return exit_of(error)

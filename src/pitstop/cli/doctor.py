@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from pitstop.cli.context import EXIT_ERROR, Call
+from pitstop.cli.context import Call
+from pitstop.cli.exits import Exit
 from pitstop.cli.register import register
 from pitstop.cli.tables import print_table
 from pitstop.cli.terminal import in_one_line
@@ -59,4 +60,4 @@ def doctor(
             if part.rows:
                 print_table(part.headers, part.rows)
     if report.is_damaged or (other is not None and other.is_damaged):
-        raise typer.Exit(EXIT_ERROR)
+        raise typer.Exit(Exit.FAILED)

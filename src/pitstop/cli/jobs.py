@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
 
+from pitstop.cli.arguments import JobArgument, Timeout, Wait, seconds_of
+from pitstop.cli.completing import complete_jobs, complete_snapshots
 from pitstop.cli.context import Call
+from pitstop.cli.exits import Exit
 from pitstop.cli.register import ALLOW_DROP, register
 from pitstop.cli.render import describe, job_facts
-from pitstop.errors import ConflictError, UsageError
-from pitstop.kit.counts import counted
+from pitstop.cli.verbs import START_SECONDS, refuse_not_suspended, started
+from pitstop.errors import ConflictError, NotFoundError, UsageError
 from pitstop.kit.ids import check_name
 from pitstop.model.config import OPTIONS, places_to_seek, renamed_stages, stages_to_drop
 from pitstop.model.job import JobState
 from pitstop.model.operation import StateAtStart
 from pitstop.service.api import SubmitRequest
-from pitstop.service.results import JobStatus, UpdateResult
+from pitstop.service.results import CheckResult, JobStatus, UpdateResult
 
-START_SECONDS = 300.0
-SETTLED = (JobState.RUNNING, JobState.SUSPENDED, JobState.COMPLETED, JobState.FAILED)
-
-JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="Name or id")]
 Artifact = Annotated[str, typer.Argument(metavar="ARTIFACT", help="A .py, .zip, .whl or .sql file, or its URL")]
 Arguments = Annotated[list[str] | None, typer.Argument(metavar="ARGS", help="Arguments of the job")]
 Entry = Annotated[str | None, typer.Option("--class", "-c", metavar="MODULE:FUNCTION", help="The job in the artifact")]
@@ -75,21 +75,28 @@ Options = Annotated[
 ]
 
 
+SUBMIT_SETTINGS: dict[str, Any] = {"allow_interspersed_args": False}
+"""The words behind the artifact belong to the job, whatever they look like."""
+CHECK_SETTINGS: dict[str, Any] = {"ignore_unknown_options": True}
+
+
 def add_to(app: typer.Typer) -> None:
     """Register the commands."""
-    # What follows the artifact belongs to the job, whatever it looks like.
-    register(app, submit, allow_interspersed_args=False)
-    register(app, check, ignore_unknown_options=True)
-    register(app, update, allow_interspersed_args=False)
-    for command in (suspend, resume, restart, cancel, configure, rollback, discard):
-        register(app, command)
+    register(app, submit, **SUBMIT_SETTINGS)
+    register(app, check, **CHECK_SETTINGS)
+    register(app, update, **SUBMIT_SETTINGS)
+    register(app, configure)
+    register(app, rollback)
 
 
 def submit(
     call: Call,
     artifact: Artifact,
     arguments: Arguments = None,
-    snapshot: Annotated[str | None, typer.Option("--snapshot", "-s", metavar="SNAPSHOT", help="Start from this snapshot")] = None,
+    snapshot: Annotated[
+        str | None,
+        typer.Option("--snapshot", "-s", metavar="SNAPSHOT", help="Start from this snapshot", autocompletion=complete_snapshots),
+    ] = None,
     name: Annotated[str | None, typer.Option("--name", "-n", metavar="NAME", help="Name of the job")] = None,
     entry: Entry = None,
     renamed: Renamed = None,
@@ -97,6 +104,11 @@ def submit(
     seek: Seek = None,
     shared: Shared = False,
     option: Options = None,
+    wait: Wait = True,
+    timeout: Timeout = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Compile it, compare it with the snapshot, and start nothing: as check does")
+    ] = False,
 ) -> None:
     """Submit a job and wait until it runs. Options stand before ARTIFACT: what follows it belongs to the job."""
     options = (
@@ -104,7 +116,11 @@ def submit(
     )
     if name is not None:
         check_name("job", name)
+    seconds = seconds_of(timeout)
     request = SubmitRequest(artifact, None, entry, tuple(arguments or ()), name, snapshot, options)
+    if dry_run:
+        _try(call, replace(request, initial_snapshot=None), None, snapshot, f"Would submit artifact '{artifact}'")
+        return
     call.say(f"Submitting artifact '{artifact}' with arguments [{', '.join(request.args)}]")
     if name is not None:
         call.say(f"Using job name '{name}'")
@@ -112,16 +128,44 @@ def submit(
         call.say(f"Will restore the job from the snapshot with name '{snapshot}'")
     job = call.service().submit(request)
     call.submitted = job.id
-    _finish(call, job, lambda now: f"Job {describe(now)} is {now.display_status}.")
+    if not wait:
+        call.say(f"Job {describe(job)} is submitted. It starts by itself: 'pitstop wait --for running {job.id}' waits for it.")
+        if call.structured:
+            call.show(job_facts(job))
+        return
+    _finish(call, job, lambda now: f"Job {describe(now)} is {now.display_status}.", seconds or START_SECONDS)
+
+
+def _try(call: Call, request: SubmitRequest, job: str | None, snapshot: str | None, promise: str) -> None:
+    """Compile and compare, and say what would be done. ConflictError if the name is taken; exit code 1 if it would be refused."""
+    if request.name is not None:
+        try:
+            other = call.service().job(request.name)
+        except NotFoundError:
+            pass
+        else:
+            if other.active:
+                raise ConflictError(f"Another active job with equal name ({request.name}) exists: {other.id}")
+    with call.waiting("Compiling"):
+        result = call.service().check(replace(request, name=None), job, snapshot)
+    _show_check(call, result)
+    if result.report and result.report.refused:
+        raise typer.Exit(Exit.FAILED)
+    call.say(f"{promise}. Nothing was done.")
 
 
 def check(
     call: Call,
     artifact: Artifact,
     arguments: Arguments = None,
-    job: Annotated[str | None, typer.Option("--job", "-j", metavar="JOB", help="Compare with this job")] = None,
+    job: Annotated[
+        str | None, typer.Option("--job", "-j", metavar="JOB", help="Compare with this job", autocompletion=complete_jobs)
+    ] = None,
     snapshot: Annotated[
-        str | None, typer.Option("--snapshot", "-s", metavar="SNAPSHOT", help="Compare with this snapshot")
+        str | None,
+        typer.Option(
+            "--snapshot", "-s", metavar="SNAPSHOT", help="Compare with this snapshot", autocompletion=complete_snapshots
+        ),
     ] = None,
     renamed: Renamed = None,
     allow_drop: AllowDrop = None,
@@ -144,14 +188,18 @@ def check(
     request = SubmitRequest(artifact, None, entry, tuple(arguments or ()), options=options)
     with call.waiting("Compiling"):
         result = call.service().check(request, job, snapshot)
-    if call.structured:
-        report = result.report.to_dict() if result.report else None
-        parts = {"plan": result.plan, "report": report, "text": result.text}
-        call.show(parts | {"warnings": result.warnings, "findings": result.findings})
-    else:
-        print(result.text)
+    _show_check(call, result)
     if result.report and result.report.refused:
-        raise typer.Exit(1)
+        raise typer.Exit(Exit.FAILED)
+
+
+def _show_check(call: Call, result: CheckResult) -> None:
+    if not call.structured:
+        print(result.text)
+        return
+    report = result.report.to_dict() if result.report else None
+    parts = {"plan": result.plan, "report": report, "text": result.text}
+    call.show(parts | {"warnings": result.warnings, "findings": result.findings})
 
 
 def update(
@@ -171,6 +219,8 @@ def update(
     entry: Entry = None,
     shared: Shared = False,
     option: Options = None,
+    timeout: Timeout = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Compile it, report on the saved state, and change nothing")] = False,
 ) -> None:
     """Put a new version in the place of a running or suspended job's. Options stand before JOB.
 
@@ -181,8 +231,13 @@ def update(
     options = (
         job_options(option or []) | renamed_option(renamed) | drop_option(allow_drop) | shared_option(shared) | seek_option(seek)
     )
+    call.patience = seconds_of(timeout)
     request = SubmitRequest(artifact, None, entry, tuple(arguments or ()), None, snapshot, options)
     status = call.service().job(job)
+    if dry_run:
+        promise = f"Would update job {describe(status)} to artifact '{artifact}'"
+        _try(call, replace(request, initial_snapshot=None), status.id, None, promise)
+        return
     call.say(f"Updating job {describe(status)} to artifact '{artifact}'...")
     with call.waiting("Checking the new version, then changing over"):
         result = call.service().update(status.id, request, watch)
@@ -200,23 +255,14 @@ def _say_updated(call: Call, result: UpdateResult) -> None:
         call.show(facts | {"report": result.report.to_dict()})
 
 
-def cancel(call: Call, job: JobArgument) -> None:
-    """Cancel a job: it ends at once. Its state is kept for a while, a day by default: resume brings the job back."""
-    status = call.service().job(job)
-    refuse_ended(job, status)
-    call.say(f"Cancelling job {describe(status)}...")
-    with call.waiting("Cancelling"):
-        call.service().cancel(status.id)
-    _done(call, status, "cancelled")
-
-
 def configure(
     call: Call,
     job: JobArgument,
     options: Annotated[list[str], typer.Argument(metavar="KEY=VALUE", help="Options", autocompletion=complete_option)],
 ) -> None:
     """Change options of a suspended job: its next run has them. Options that saved state depends on need an update."""
-    status = _in_state(call, job, JobState.SUSPENDED, "suspended")
+    status = call.service().job(job)
+    refuse_not_suspended(job, status)
     call.service().configure(status.id, job_options(options, "configure takes KEY=VALUE"))
     _done(call, status, "configured")
 
@@ -272,56 +318,6 @@ def rollback(
         _finish(call, status, lambda now: f"Job rolled back: version {now.version} runs.")
 
 
-def discard(
-    call: Call,
-    jobs: Annotated[list[str] | None, typer.Argument(metavar="JOB", help="Names or ids of ended jobs")] = None,
-    all: Annotated[bool, typer.Option("--all", "-a", help="All ended jobs that keep state")] = False,
-) -> None:
-    """Remove the state that ended jobs keep: they cannot be brought back after that."""
-    if bool(jobs) == all:
-        raise UsageError("Name the jobs whose state is to be removed, or give --all.")
-    sizes = {state.id: state.bytes for state in call.service().kept_states()}
-    job_ids = [call.service().job(job).id for job in jobs] if jobs else list(sizes)
-    for job_id in job_ids:
-        call.service().discard(job_id)
-    size = sum(sizes.get(job_id, 0) for job_id in job_ids)
-    call.say(f"Removed the state of {counted(len(job_ids), 'job')}: {counted(size, 'byte')}.")
-
-
-def suspend(call: Call, job: JobArgument) -> None:
-    """Suspend a job after its present epoch."""
-    status = _in_state(call, job, JobState.RUNNING, "running")
-    call.say(f"Suspending job {describe(status)}...")
-    with call.waiting("Suspending"):
-        call.service().suspend(status.id)
-    _done(call, status, "suspended")
-
-
-def resume(call: Call, job: JobArgument) -> None:
-    """Resume a job where it stopped: a suspended one, or one that has failed or was cancelled and keeps its state."""
-    job_status = call.service().job(job)
-    if job_status.status not in (JobState.SUSPENDED, JobState.FAILED):
-        raise ConflictError(f"Job '{job}' is not suspended. Current state: {job_status.display_status}")
-    call.say(f"Resuming job {describe(job_status)}...")
-    call.service().resume(job_status.id)
-    _finish(call, job_status, lambda now: "Job resumed.")
-
-
-def restart(call: Call, job: JobArgument) -> None:
-    """Stop a job after its present epoch and start it again."""
-    status = _in_state(call, job, JobState.RUNNING, "running")
-    call.say(f"Restarting job {describe(status)}...")
-    with call.waiting("Stopping"):
-        call.service().restart(status.id)
-    _finish(call, status, lambda now: "Job restarted.")
-
-
-def refuse_ended(name: str, job: JobStatus) -> None:
-    """Raise ConflictError if the job has ended; ``name`` is the name or id that the user gave."""
-    if job.status.terminal:
-        raise ConflictError(f"Job '{name}' is not active. Current state: {job.display_status}")
-
-
 def renamed_option(pairs: list[str] | None) -> dict[str, Any]:
     """Return ``new=old`` pairs as a job option."""
     return {"renamed": renamed_stages(",".join(pairs))} if pairs else {}
@@ -375,25 +371,14 @@ def _spark_settings(text: str) -> dict[str, Any]:
     return settings
 
 
-def _in_state(call: Call, name: str, state: JobState, word: str) -> JobStatus:
-    job = call.service().job(name)
-    if job.status is not state:
-        raise ConflictError(f"Job '{name}' is not {word}. Current state: {job.display_status}")
-    return job
-
-
-def _finish(call: Call, job: JobStatus, sentence: Callable[[JobStatus], str]) -> None:
+def _finish(call: Call, job: JobStatus, sentence: Callable[[JobStatus], str], seconds: float = START_SECONDS) -> None:
     """Wait until the job runs; say so, or raise its failure."""
-    from pitstop.client.handles import raise_failure
-    from pitstop.client.watching import job_in
-
     try:
         with call.waiting(f"Waiting for job {job.display_name} to run"):
-            now = job_in(call.server(), job.id, SETTLED, START_SECONDS)
+            now = started(call, job, seconds)
     except KeyboardInterrupt:
         call.say(f"Not waiting any more; job {job.id} goes on by itself.")
         raise
-    raise_failure(now)
     call.say(sentence(now))
     if call.structured:
         call.show(job_facts(now))

@@ -11,15 +11,20 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer.core import TyperGroup
 
 from pitstop.cli import (
+    apply,
     artifacts,
     backups,
     cluster,
     connectors,
     doctor,
+    init,
+    job_logs,
     jobs,
     maps,
+    nouns,
     operating,
     page,
     pgwire,
@@ -27,9 +32,13 @@ from pitstop.cli import (
     snapshots,
     sql,
     states,
+    verbs,
+    waiting,
 )
-from pitstop.cli.context import EXIT_INTERRUPTED, Call, fail, given_token
+from pitstop.cli.context import Call, fail, given_token
+from pitstop.cli.exits import Exit
 from pitstop.cli.register import Group, OutputFormat, TokenFile, Url, Verbosity, register, silence
+from pitstop.cli.settings_file import ConfigFile
 from pitstop.cli.terminal import plain_output
 from pitstop.errors import UsageError
 from pitstop.kit.urls import holds_password
@@ -186,6 +195,7 @@ def serve(
     stop_jobs_on_exit: Annotated[
         bool, typer.Option("--stop-jobs-on-exit", help="End the runners with the server; jobs go on at the next start")
     ] = False,
+    config: ConfigFile = None,
 ) -> None:
     """Start the control plane and serve until Ctrl-C. Jobs outlive it."""
     from pitstop.client.local_server import usual_data_folder
@@ -251,6 +261,7 @@ def member(
     print_job_logs: Annotated[
         bool, typer.Option("--print-job-logs", help="Also print the logs of jobs, for collectors of container output")
     ] = False,
+    config: ConfigFile = None,
 ) -> None:
     """Lend this machine's cores to the jobs of a cluster, until Ctrl-C or until the member is removed."""
     from pitstop.client.local_server import usual_data_folder
@@ -298,12 +309,33 @@ def completion(call: Call, shell: Annotated[Shell, typer.Argument(help="Whose sc
     print(get_completion_script(prog_name="pitstop", complete_var="_PITSTOP_COMPLETE", shell=shell.value))
 
 
+def help(
+    call: Call, command: Annotated[list[str] | None, typer.Argument(metavar="COMMAND", help="Such as: job list")] = None
+) -> None:
+    """Show the help of a command, or the list of all."""
+    assert call.context is not None
+    context = call.context.find_root()
+    for word in command or ():
+        group = context.command
+        inner = group.get_command(context, word) if isinstance(group, TyperGroup) else None
+        if inner is None:
+            call.context.fail(f"There is no command '{' '.join(command or ())}': see pitstop help.")
+        context = type(context)(inner, info_name=word, parent=context)
+    print(context.get_help())
+
+
+init.add_to(app)
+register(app, help)
 register(app, serve)
 register(app, member)
 operating.add_to(app)
 page.add_to(app)
 jobs.add_to(app)
+verbs.add_to(app)
+apply.add_to(app)
+waiting.add_to(app)
 show.add_to(app)
+job_logs.add_to(app)
 snapshots.add_to(app)
 sql.add_to(app)
 pgwire.add_to(app)
@@ -313,12 +345,13 @@ doctor.add_to(app)
 app.add_typer(maps.app, name="map")
 app.add_typer(states.app, name="snapshot")
 app.add_typer(cluster.app, name="cluster")
+nouns.add_to(app)
 backups.add_to(app)
 register(app, completion)
 
 
 def main() -> None:
-    """Entry point: one sentence an error, exit code 1; 2 for wrong usage; 130 for Ctrl-C."""
+    """Entry point: one sentence an error, and the exit code of its kind (pitstop.cli.exits)."""
     if "_PITSTOP_COMPLETE" in os.environ:
         from typer.completion import completion_init
 
@@ -341,7 +374,7 @@ def _run(call: Call) -> int | str | None:
     except SystemExit as ended:
         return ended.code
     except KeyboardInterrupt:
-        return EXIT_INTERRUPTED
+        return Exit.INTERRUPTED
     except Exception as error:
         return fail(error, call.verbose, call.submitted)
     return 0

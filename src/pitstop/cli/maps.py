@@ -10,6 +10,7 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
+from pitstop.cli.arguments import MapArgument
 from pitstop.cli.context import Call
 from pitstop.cli.register import register
 from pitstop.cli.terminal import in_one_line
@@ -25,7 +26,7 @@ PAGE = 1000
 _BEGINS_JSON = ("{", "[", '"')
 
 app = typer.Typer(help="Read and write maps.", no_args_is_help=True)
-Name = Annotated[str, typer.Argument(metavar="MAP", help="Name of the map")]
+Name = MapArgument
 Key = Annotated[str, typer.Argument(metavar="KEY", help="Any text")]
 AtMost = Annotated[int | None, typer.Option(min=1, help="Most entries to show; default: all")]
 

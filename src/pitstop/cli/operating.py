@@ -11,7 +11,8 @@ from typing import Annotated
 
 import typer
 
-from pitstop.cli.context import EXIT_ERROR, Call
+from pitstop.cli.context import Call
+from pitstop.cli.exits import Exit
 from pitstop.cli.register import register
 
 
@@ -73,7 +74,7 @@ def operator(
     with tempfile.TemporaryDirectory() as folder, service_log(Path(folder) / "levels"):
         ended_as_told = app.run_operator(settings)
     if not ended_as_told:
-        raise typer.Exit(EXIT_ERROR)
+        raise typer.Exit(Exit.FAILED)
 
 
 def executor() -> None:

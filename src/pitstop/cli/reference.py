@@ -14,7 +14,9 @@ from pathlib import Path
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from pitstop.cli.exits import Exit
 from pitstop.cli.main import app
+from pitstop.cli.register import SYNONYMS, examples_of
 from pitstop.model.config import OPTIONS
 from pitstop.model.options import Option, as_written
 from pitstop.model.retention import KEPT, USUAL
@@ -115,12 +117,28 @@ def commands_part(cli: typer.Typer) -> str:
     """Every command: how it is called, what it does, its arguments and options."""
     group = typer.main.get_command(cli)
     assert isinstance(group, TyperGroup)
-    return "".join(_sections("pitstop", group))
+    return "".join([_exit_codes(), _synonyms(), *_sections("pitstop", group)])
+
+
+def _exit_codes() -> str:
+    rows = [f"| {code.value} | {code.meaning} |\n" for code in Exit]
+    return (
+        "\n## Exit codes\n\nThe code tells the kind of outcome. Of several jobs in one call, the first that fails gives it.\n\n"
+        + ("| code | meaning |\n|---|---|\n" + "".join(rows))
+    )
+
+
+def _synonyms() -> str:
+    """Return the table of second names."""
+    rows = [f"| `pitstop {name}` | `pitstop {first}` |\n" for name, first in SYNONYMS.items()]
+    return "\n## Second names\n\nEach pair is one command.\n\n| by noun | |\n|---|---|\n" + "".join(rows)
 
 
 def _sections(name: str, group: TyperGroup) -> Iterable[str]:
     for command in (each for each in group.commands.values() if not each.hidden):
         full = f"{name} {command.name}"
+        if full.removeprefix("pitstop ") in SYNONYMS:
+            continue
         if isinstance(command, TyperGroup):
             yield from _sections(full, command)
         elif isinstance(command, TyperCommand):
@@ -133,7 +151,11 @@ def _section(name: str, command: TyperCommand) -> str:
     records = [record for parameter in command.get_params(context) if (record := parameter.get_help_record(context))]
     rows = [f"| `{names}` | {_cell(help)} |\n" for names, help in records if "--help" not in names]
     table = f"\n| | |\n|---|---|\n{''.join(rows)}" if rows else ""
-    return f"\n## {name}\n\n`{usage}`\n\n{command.help}\n{table}"
+    lines = examples_of(name.removeprefix("pitstop "))
+    width = max((len(line) for line, _ in lines), default=0)
+    examples = "".join(f"{f'{line:<{width}}   # {purpose}' if purpose else line}\n" for line, purpose in lines)
+    block = f"\n```\n{examples}```\n" if lines else ""
+    return f"\n## {name}\n\n`{usage}`\n\n{command.help}\n{block}{table}"
 
 
 def _cell(text: str) -> str:

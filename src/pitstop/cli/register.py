@@ -14,7 +14,9 @@ from typing import Annotated, Any, TextIO
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from pitstop.cli.context import Call, Output
+from pitstop.cli.context import Call
+from pitstop.cli.examples import EXAMPLES
+from pitstop.cli.outputs import METAVAR, Output, complete_output
 
 Url = Annotated[str | None, typer.Option("--url", "-t", help="Address of the server [$PITSTOP_URL]")]
 TokenFile = Annotated[
@@ -25,15 +27,75 @@ TokenFile = Annotated[
     ),
 ]
 Verbosity = Annotated[bool, typer.Option("--verbosity", "-v", help="Show the full stack trace of errors")]
-OutputFormat = Annotated[Output | None, typer.Option("--output", "-o", help="Output format [default: table]")]
+OutputFormat = Annotated[
+    Output | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar=METAVAR,
+        parser=Output.of,
+        autocompletion=complete_output,
+        help="Output format [default: table]",
+    ),
+]
 
 Command = Callable[..., None]
 ALLOW_DROP = "--allow-drop"
 """Takes names only behind ``=``: alone it is about all, and what follows it is the next argument."""
 
 
-def register(app: typer.Typer, function: Command, name: str | None = None, **context_settings: Any) -> None:
-    """Add ``function(call, ...)`` as a command. ``context_settings``: how typer reads its arguments."""
+SYNONYMS: dict[str, str] = {}
+"""The second names of commands, each with the first."""
+
+SECTIONS: dict[str, tuple[str, ...]] = {
+    "Start": ("init", "serve", "ui", "help", "completion"),
+    "By noun": ("job", "snapshot", "map", "cluster"),
+    "Bring jobs": ("submit", "check", "update", "rollback", "apply"),
+    "Act on jobs": ("suspend", "resume", "restart", "cancel", "wait", "configure", "delete", "discard"),
+    "Look at jobs": (
+        *("list-jobs", "status", "logs", "events", "history", "metrics", "graph", "versions", "options"),
+        "list-kept-states",
+    ),
+    "Snapshots": ("save-snapshot", "list-snapshots", "delete-snapshot"),
+    "SQL": ("sql", "pgwire"),
+    "Servers and clusters": ("member", "operator", "artifacts", "audit", "log-level", "backup", "restore", "withdraw"),
+    "Spark and connectors": ("connectors", "fetch-jars", "doctor"),
+}
+"""The sections of ``pitstop --help``."""
+
+_MEANT = {
+    "ps": "'pitstop job list'",
+    "get": "'pitstop job list', 'pitstop snapshot list' or 'pitstop map list'",
+    "describe": "'pitstop job describe' or 'pitstop snapshot describe'",
+    "stop": "'pitstop suspend' (the job can go on later) or 'pitstop cancel' (it ends)",
+    "start": "'pitstop serve' for the server, 'pitstop submit' for a new job, 'pitstop resume' for one that is suspended",
+    "run": "'pitstop submit'",
+    "kill": "'pitstop cancel'",
+    "rm": "'pitstop delete'",
+    "savepoint": "'pitstop save-snapshot'",
+    "explain": "'pitstop check' for what an update would do, 'pitstop graph' for a job's pipeline",
+    "plan": "'pitstop check', or 'pitstop apply --dry-run' for a file of jobs",
+    "deploy": "'pitstop apply' for a file of jobs, 'pitstop submit' or 'pitstop update' for one job",
+    "version": "'pitstop --version'",
+}
+"""Words of other tools, with the commands that do the same."""
+
+
+def register(
+    app: typer.Typer,
+    function: Command,
+    name: str | None = None,
+    synonym: str | None = None,
+    hidden: bool = False,
+    **context_settings: Any,
+) -> None:
+    """Add ``function(call, ...)`` as a command. ``context_settings``: how typer reads its arguments.
+
+    ``synonym`` is the full name, such as ``job list``, of a command that is a second name of ``name``.
+    """
+    if synonym is not None:
+        SYNONYMS[synonym] = name or function.__name__
+        name = synonym.rpartition(" ")[2]
     signature = inspect.signature(function, eval_str=True)
     _, *own = signature.parameters.values()
     shared = [option for option in _shared() if option.name not in signature.parameters]
@@ -42,6 +104,7 @@ def register(app: typer.Typer, function: Command, name: str | None = None, **con
     @functools.wraps(function)
     def command(context: typer.Context, **values: Any) -> None:
         call: Call = context.obj
+        call.context = context
         values_given = {option.name: values.pop(option.name) for option in shared}
         call.override(**{"token_file": None, "output": None} | values_given)
         try:
@@ -53,11 +116,19 @@ def register(app: typer.Typer, function: Command, name: str | None = None, **con
     keyword = inspect.Parameter.KEYWORD_ONLY
     parameters = [context, *(parameter.replace(kind=keyword) for parameter in own), *shared]
     command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    app.command(name, cls=_Command, context_settings=context_settings or None)(command)
+    app.command(name, cls=_Command, hidden=hidden, context_settings=context_settings or None)(command)
 
 
 class _Command(TyperCommand):
-    """A command whose ``--allow-drop`` may stand without a value."""
+    """A command with examples in its help, whose ``--allow-drop`` may stand without a value."""
+
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
+        super().format_help_text(ctx, formatter)
+        lines = examples_of(ctx.command_path.partition(" ")[2])
+        if lines:
+            with formatter.section("Examples"):
+                for line, purpose in lines:
+                    formatter.write(f"{'':{formatter.current_indent}}{line}{f'   # {purpose}' if purpose else ''}\n")
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         own = [option for option in self.params if isinstance(option, TyperOption)]
@@ -68,8 +139,30 @@ class _Command(TyperCommand):
             return super().parse_args(ctx, args)
 
 
+def examples_of(name: str) -> tuple[tuple[str, str], ...]:
+    """Return the examples of a command, each a line and its purpose."""
+    first = SYNONYMS.get(name, name)
+    lines = EXAMPLES.get(name) or EXAMPLES.get(first, ())
+    return tuple((line.replace(f"pitstop {first}", f"pitstop {name}"), purpose) for line, purpose in lines)
+
+
 class Group(TyperGroup):
     """The command that has the others."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        word = args[0]
+        if ctx.parent is None and word in _MEANT and self.get_command(ctx, word) is None and not ctx.resilient_parsing:
+            ctx.fail(f"No such command '{word}'. What you mean may be {_MEANT[word]}.")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        width = max(map(len, self.commands))
+        for title, names in SECTIONS.items():
+            commands = [command for name in names if (command := self.commands.get(name)) is not None]
+            if commands:
+                rows = [(f"{each.name:<{width}}", each.get_short_help_str(formatter.width - width - 6)) for each in commands]
+                with formatter.section(title):
+                    formatter.write_dl(rows)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         with plain_words():
@@ -112,7 +205,10 @@ def _shared() -> list[inspect.Parameter]:
         url: Annotated[str | None, typer.Option("--url", "-t", hidden=True)] = None,
         token_file: Annotated[Path | None, typer.Option("--token-file", hidden=True)] = None,
         verbosity: Annotated[bool, typer.Option("--verbosity", "-v", hidden=True)] = False,
-        output: Annotated[Output | None, typer.Option("--output", "-o", hidden=True)] = None,
+        output: Annotated[
+            Output | None,
+            typer.Option("--output", "-o", hidden=True, metavar=METAVAR, parser=Output.of, autocompletion=complete_output),
+        ] = None,
     ) -> None: ...
 
     parameters = inspect.signature(options, eval_str=True).parameters.values()

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pitstop.kit.clock import days_ahead, iso
 from pitstop.kit.counts import counted
 from pitstop.model.job import JobState, Progress
 from pitstop.model.left_out import WANTED
 from pitstop.service.results import JobStatus
+
+if TYPE_CHECKING:
+    from pitstop.service.job_views import JobGraph
 
 
 def describe(job: JobStatus) -> str:
@@ -44,6 +47,53 @@ def job_facts(job: JobStatus) -> dict[str, Any]:
         "source": job.source.to_dict(),
         "progress": progress_facts(job.progress),
     }
+
+
+WIDE_HEADS = (
+    "ID",
+    "STATUS",
+    "VERSION",
+    "EPOCH",
+    "LAST EPOCH",
+    "ROWS READ",
+    "A SECOND",
+    "RESTARTS",
+    "GUARANTEE",
+    "SUBMITTED",
+    "NAME",
+)
+
+
+def wide_row(job: JobStatus) -> tuple[str | int | None, ...]:
+    """Return the cells of a job in a wide list."""
+    progress = job.progress
+    return (
+        job.id,
+        job.display_status.value,
+        job.version,
+        progress.epoch if progress.epoch >= 0 else None,
+        iso(progress.epoch_at),
+        progress.input_rows,
+        round(progress.rows_per_second),
+        sum(job.restarts.values()),
+        job.config.processing_guarantee.value,
+        iso(job.submission_time),
+        job.display_name,
+    )
+
+
+def as_dot(graph: JobGraph) -> str:
+    """Return a pipeline in the language of Graphviz; stages with state are boxes with a double line."""
+    nodes = []
+    for node in graph.nodes:
+        label = _quoted(f"{node.name}\n{node.description}")
+        nodes.append(f"  {_quoted(node.name)} [label={label}{', peripheries=2' if node.keeps_state else ''}];")
+    edges = [f"  {_quoted(edge.source)} -> {_quoted(edge.target)};" for edge in graph.edges]
+    return "\n".join(["digraph job {", "  rankdir=LR;", "  node [shape=box];", *nodes, *edges, "}"])
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
 def job_lines(job: JobStatus, by_part: bool = False) -> list[str]:

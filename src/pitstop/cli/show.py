@@ -3,46 +3,41 @@
 from __future__ import annotations
 
 import json
-import re
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pitstop.cli.context import Call, Output
-from pitstop.cli.jobs import JobArgument
+from pitstop.cli.arguments import JobArgument
+from pitstop.cli.away import patience
+from pitstop.cli.context import Call
+from pitstop.cli.outputs import Form
 from pitstop.cli.register import register
-from pitstop.cli.render import job_facts, job_lines, metric_lines, progress_facts
+from pitstop.cli.render import WIDE_HEADS, as_dot, job_facts, job_lines, metric_lines, progress_facts, wide_row
 from pitstop.cli.tables import print_table
 from pitstop.cli.terminal import in_one_line
-from pitstop.errors import PitstopError, UnreachableError, UsageError
+from pitstop.errors import UsageError
 from pitstop.kit.clock import iso
-from pitstop.kit.counts import counted
 from pitstop.machine.log_levels import LogLevel
+from pitstop.model.job import DisplayStatus
 from pitstop.model.job_event import JobEvent, StateChange
 from pitstop.model.options import as_written
-from pitstop.service.api import Service
 from pitstop.service.history import Step
 
 if TYPE_CHECKING:
-    from pitstop.client.away import Away
     from pitstop.service.results import JobStatus
 
-POLL_SECONDS = 0.3
 USUAL_LEVEL = "usual"
 """Written in the place of a level to take back what was set."""
-AWAY_SECONDS = 60.0
-"""The seconds for which ``logs -f`` and ``events -f`` keep retrying while the server is away."""
 
 
 def add_to(app: typer.Typer) -> None:
     """Register the commands."""
     register(app, list_jobs, "list-jobs")
     register(app, list_kept_states, "list-kept-states")
-    for command in (status, events, history, metrics, graph, versions, options, logs, audit):
+    for command in (status, events, history, metrics, graph, versions, options, audit):
         register(app, command)
     register(app, log_level, "log-level")
 
@@ -51,30 +46,58 @@ def list_jobs(
     call: Call,
     all: Annotated[bool, typer.Option("--all", "-a", help="Ended jobs, too")] = False,
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Follow changes of jobs until Ctrl-C")] = False,
+    status: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--status",
+            metavar="STATUS",
+            help="Only jobs of this status, such as running, failed or cancelled; repeatable",
+            autocompletion=lambda: [each.value.lower() for each in DisplayStatus],
+        ),
+    ] = None,
 ) -> None:
-    """List jobs."""
+    """List jobs; with -o wide also their epochs, rows and restarts."""
+    statuses = set(map(_status_named, status or ()))
+    ended = all or bool(statuses & _ENDED)
     if watch:
-        _watch_jobs(call, all)
+        _watch_jobs(call, ended, statuses)
         return
-    jobs = call.service().jobs(include_ended=all)
+    jobs = [job for job in call.service().jobs(include_ended=ended) if not statuses or job.display_status in statuses]
     if call.structured:
         call.show([job_facts(job) for job in jobs])
+        return
+    if call.output.form is Form.WIDE:
+        print_table(WIDE_HEADS, list(map(wide_row, jobs)))
         return
     print(_JOB_HEAD)
     for job in jobs:
         print(_job_line(job))
 
 
-def _watch_jobs(call: Call, all: bool) -> None:
+_ENDED = {DisplayStatus.COMPLETED, DisplayStatus.FAILED, DisplayStatus.CANCELLED}
+
+
+def _status_named(word: str) -> DisplayStatus:
+    try:
+        return DisplayStatus(word.upper())
+    except ValueError:
+        choices = ", ".join(each.value.lower() for each in DisplayStatus)
+        raise typer.BadParameter(f"'{word}' is not one of {choices}.", param_hint="'--status'") from None
+
+
+def _watch_jobs(call: Call, all: bool, statuses: set[DisplayStatus]) -> None:
     from pitstop.client.watching import watched_jobs
 
     lines: dict[str, str] = {}
     if not call.structured:
         print(_JOB_HEAD, flush=True)
-    for job in watched_jobs(call.server(), _patience(call), all):
+    for job in watched_jobs(call.server(), patience(call), all):
+        if statuses and job.display_status not in statuses:
+            lines.pop(job.id, None)  # it is told again when it comes back
+            continue
         # Its progress changes with each epoch, and is not watched.
         facts = {name: value for name, value in job_facts(job).items() if name != "progress"}
-        line = _rendered(json.dumps(facts, ensure_ascii=False), call.output) if call.structured else _job_line(job)
+        line = call.output.line(facts) if call.structured else _job_line(job)
         if lines.get(job.id) != line:  # most of what changes in a job has no column
             lines[job.id] = line
             print(line, flush=True)
@@ -120,9 +143,16 @@ def metrics(call: Call, job: JobArgument) -> None:
         print("\n".join(metric_lines(job_status)))
 
 
-def graph(call: Call, job: JobArgument) -> None:
+def graph(
+    call: Call,
+    job: JobArgument,
+    dot: Annotated[bool, typer.Option("--dot", help="In the language of Graphviz")] = False,
+) -> None:
     """Show a job's pipeline: its stages, what they read, and which of them keep state."""
     job_graph = call.service().graph(job)
+    if dot:
+        print(as_dot(job_graph))
+        return
     if call.structured:
         call.show(asdict(job_graph) | {"nodes": [asdict(node) | {"kind": node.kind.value} for node in job_graph.nodes]})
         return
@@ -190,28 +220,9 @@ def events(
         return
     for event in happened:
         line = f"{iso(event.at)} {in_one_line(event.text)}"
-        text = json.dumps(_event_facts(event), ensure_ascii=False) if call.structured else line
-        print(_rendered(text, call.output), flush=follow)
+        print(call.output.line(_event_facts(event)) if call.structured else line, flush=follow)
         if call.verbose and isinstance(event, StateChange) and event.trace:
             print(event.trace)
-
-
-def logs(
-    call: Call,
-    job: JobArgument,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Follow new lines until the job ends")] = False,
-    grep: Annotated[str | None, typer.Option(metavar="REGEX", help="Only lines that match this regular expression")] = None,
-) -> None:
-    """Show a job's log: JSON lines, oldest first."""
-    try:
-        pattern = re.compile(grep) if grep is not None else None
-    except re.error as error:
-        raise UsageError(f"--grep {grep!r} is not a regular expression: {error}.") from None
-    service = call.service()
-    job_id = service.job(job).id
-    for line in _follow(call, job_id) if follow else _written(service, job_id):
-        if pattern is None or pattern.search(line):
-            print(_rendered(line, call.output), flush=follow)
 
 
 def audit(
@@ -270,77 +281,4 @@ def _event_facts(event: JobEvent) -> dict[str, Any]:
 def _followed(call: Call, job_id: str) -> Iterator[JobEvent]:
     from pitstop.client.listener import events_of
 
-    return events_of(call.service(), job_id, 0, _patience(call), threading.Event())
-
-
-def _patience(call: Call) -> Away:
-    """Say once that the server is away; give up after a minute."""
-
-    def away(error: PitstopError, seconds: float) -> None:
-        if not seconds:
-            _say_away(call, error)
-        if seconds > AWAY_SECONDS:
-            raise error
-
-    return away
-
-
-def _say_away(call: Call, error: PitstopError) -> None:
-    call.warn(f"{error.message}\nContinuing as soon as it answers.")
-
-
-def _written(service: Service, job_id: str) -> Iterator[str]:
-    after = 0
-    while True:
-        page = service.logs(job_id, after)
-        if not page.lines:
-            return
-        yield from page.lines
-        after = page.next
-
-
-def _follow(call: Call, job_id: str) -> Iterator[str]:
-    """Lines as they are written, until the job has ended. Reading goes on from a byte position: no line is lost or repeated."""
-    service, after = call.service(), 0
-    away_since: float | None = None
-    quiet = False
-    while True:
-        try:
-            # Asked before the lines are read: the log of a job that has ended is complete.
-            ended = not service.job(job_id).active
-            page = service.logs(job_id, after)
-            away_since = None
-        except UnreachableError as error:
-            now = time.monotonic()
-            if away_since is None:
-                _say_away(call, error)
-                away_since = now
-            if now - away_since > AWAY_SECONDS:
-                raise
-            time.sleep(POLL_SECONDS)
-            continue
-        if page.lost:
-            call.warn(f"{counted(page.lost, 'byte')} of the log rotated away before anybody read them.")
-        yield from page.lines
-        after = page.next
-        if not page.lines:
-            # What a run prints last is on its way through a pipe when the job has just ended.
-            if ended and quiet:
-                return
-            time.sleep(POLL_SECONDS)
-        quiet = ended and not page.lines
-
-
-def _rendered(line: str, output: Output) -> str:
-    if output is Output.TABLE:
-        return line
-    try:
-        data: Any = json.loads(line)
-    except ValueError:
-        data = {"msg": line}
-    if output is Output.JSON:
-        return json.dumps(data, ensure_ascii=False)
-    import yaml
-
-    document: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, explicit_start=True)
-    return document.rstrip("\n")
+    return events_of(call.service(), job_id, 0, patience(call), threading.Event())

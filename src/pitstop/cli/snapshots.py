@@ -7,9 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
+from pitstop.cli.arguments import DryRun, JobArgument
+from pitstop.cli.completing import complete_snapshots
 from pitstop.cli.context import Call
-from pitstop.cli.jobs import JobArgument, refuse_ended
+from pitstop.cli.outputs import Form
 from pitstop.cli.register import register
+from pitstop.cli.tables import print_table
+from pitstop.cli.verbs import refuse_ended
+from pitstop.errors import NotFoundError
 from pitstop.kit.clock import iso
 from pitstop.model.snapshot import SnapshotRecord
 
@@ -52,6 +57,10 @@ def list_snapshots(
     if call.structured:
         call.show([record_facts(record) for record in records])
         return
+    if call.output.form is Form.WIDE:
+        heads = ("TIME", "SIZE (bytes)", "JOB ID", "JOB NAME", "SNAPSHOT NAME")
+        print_table(heads, [(iso(each.created), each.bytes, each.job_id, each.job_name, each.name) for each in records])
+        return
     print(f"{'TIME':<23} {'SIZE (bytes)':<15} {'JOB NAME':<24} SNAPSHOT NAME")
     for record in records:
         name = record.job_name or record.job_id
@@ -60,10 +69,20 @@ def list_snapshots(
         print(f"{iso(record.created) or '':<23} {f'{record.bytes:,}':<15} {name:<24} {record.name}")
 
 
-def delete_snapshot(call: Call, snapshot: Annotated[str, typer.Argument(metavar="SNAPSHOT", help="Its name")]) -> None:
-    """Delete a snapshot."""
-    call.service().delete_snapshot(snapshot)
-    call.say(f"Deleted snapshot '{snapshot}'.")
+def delete_snapshot(
+    call: Call,
+    snapshots: Annotated[list[str], typer.Argument(metavar="SNAPSHOT", help="Their names", autocompletion=complete_snapshots)],
+    dry_run: DryRun = False,
+) -> None:
+    """Delete snapshots. If there is none of one of these names, none is deleted."""
+    there = {record.name for record in call.service().snapshots()}
+    for name in snapshots:
+        if name not in there:
+            raise NotFoundError(f"Didn't find a snapshot named '{name}'")
+    for name in dict.fromkeys(snapshots):
+        if not dry_run:
+            call.service().delete_snapshot(name)
+        call.say(f"Would delete snapshot '{name}'." if dry_run else f"Deleted snapshot '{name}'.")
 
 
 def record_facts(record: SnapshotRecord) -> dict[str, Any]:

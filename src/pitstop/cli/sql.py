@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from pitstop.cli.context import Call, Output
+from pitstop.cli.context import Call
+from pitstop.cli.outputs import Form, Output
 from pitstop.cli.register import register
 from pitstop.cli.terminal import in_one_line
 from pitstop.errors import UsageError
@@ -72,8 +73,8 @@ def sql(
     """
     if execute is not None and file is not None:
         raise UsageError("Statements come from -e or from -f, not from both at once.")
-    chosen = output or Shown(call.output.value)
-    call.output = Output.YAML if chosen is Shown.YAML else Output.JSON if chosen is Shown.JSON else Output.TABLE
+    chosen = output or _shown(call.output)
+    call.output = Output(Form.YAML if chosen is Shown.YAML else Form.JSON if chosen is Shown.JSON else Form.TABLE)
     show = show_as(chosen, call)
     if execute is not None:
         run(call, execute, show)
@@ -85,6 +86,13 @@ def sql(
         Shell(call, lambda text: run(call, text, show)).talk()
     else:
         run(call, _decoded(sys.stdin.buffer.read(), "What comes through the pipe"), show)
+
+
+def _shown(output: Output) -> Shown:
+    """Return the form of ``-o`` before the command."""
+    if output.form in (Form.NAME, Form.JSONPATH):
+        raise UsageError(f"Rows of SQL have no form {output.form}: choose {', '.join(Shown)}.")
+    return Shown.TABLE if output.form is Form.WIDE else Shown(output.form.value)
 
 
 def show_as(shown: Shown, call: Call) -> Callable[[Result], None]:

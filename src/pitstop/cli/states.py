@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from pitstop.cli.arguments import SnapshotArgument
+from pitstop.cli.completing import complete_snapshots
 from pitstop.cli.context import Call
 from pitstop.cli.register import register
 from pitstop.cli.snapshots import record_facts
@@ -17,8 +20,8 @@ from pitstop.kit.clock import days_ahead
 from pitstop.kit.counts import counted
 from pitstop.service.snapshot_facts import offsets_of, stages_of, whole_of
 
-app = typer.Typer(help="Inspect snapshots, and export and import their state.", no_args_is_help=True)
-Name = Annotated[str, typer.Argument(metavar="SNAPSHOT", help="Its name")]
+app = typer.Typer(help="List, save and inspect snapshots, and export and import their state.", no_args_is_help=True)
+Name = SnapshotArgument
 StageName = Annotated[str, typer.Argument(metavar="STAGE", help="A stage with state")]
 
 
@@ -58,8 +61,7 @@ def query(
     if call.structured:
         call.show([dict(zip(names, row, strict=True)) for row in rows_read.rows])
     else:
-        cells = [[value if isinstance(value, int | float | None) else str(value) for value in row] for row in rows_read.rows]
-        print_table(names, cells)
+        print_table(names, [[_cell(value) for value in row] for row in rows_read.rows])
     if rows_read.more:
         rows = counted(limit, "row")
         call.warn(f"The state has more than {rows}: give a higher --limit, or use snapshot export.")
@@ -106,8 +108,8 @@ def import_(
 
 def diff(
     call: Call,
-    first: Annotated[str, typer.Argument(metavar="A", help="A snapshot")],
-    second: Annotated[str, typer.Argument(metavar="B", help="Another one")],
+    first: Annotated[str, typer.Argument(metavar="A", help="A snapshot", autocompletion=complete_snapshots)],
+    second: Annotated[str, typer.Argument(metavar="B", help="Another one", autocompletion=complete_snapshots)],
 ) -> None:
     """Compare two snapshots, and tell what would become of A's state under B's pipeline."""
     comparison = call.service().snapshot_diff(first, second)
@@ -119,6 +121,13 @@ def diff(
     else:
         print(f"Snapshots '{first}' and '{second}' do not differ.")
     print(f"\nThe state of '{first}' under the pipeline of '{second}':\n{comparison.report.text()}")
+
+
+def _cell(value: Any) -> str | int | float | None:
+    """Return a value as a table shows it: structs, lists and booleans as JSON."""
+    if isinstance(value, bool | dict | list):
+        return json.dumps(value, ensure_ascii=False)
+    return value if isinstance(value, int | float | None) else str(value)
 
 
 def _text(value: object) -> str:

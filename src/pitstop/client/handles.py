@@ -9,7 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Unpack
 
-from pitstop.client.http import DEFAULT_URL, HttpService
+from pitstop.client.address import DEFAULT_URL
+from pitstop.client.http import HttpService
 from pitstop.client.listener import StatusListener, kept_events
 from pitstop.client.rows import SqlRows, rows_of_last
 from pitstop.errors import EngineError

@@ -17,10 +17,12 @@ from urllib.parse import quote
 import httpx2
 from pydantic import TypeAdapter, ValidationError
 
+from pitstop.client.address import DEFAULT_URL
 from pitstop.client.local_server import LocalToken
+from pitstop.client.repeating import broken, sent
 from pitstop.client.sql import Stop, results_in
 from pitstop.errors import ArtifactError, NotFoundError, UnreachableError, UsageError, WaitTimeoutError, from_dict
-from pitstop.kit.ids import check_name
+from pitstop.kit.ids import check_name, new_job_id
 from pitstop.kit.version import __version__
 from pitstop.machine.claimed_folders import HEADER, claim
 from pitstop.machine.tcp import loopback_addresses
@@ -55,7 +57,6 @@ from pitstop.service.sql_results import Result
 
 T = TypeVar("T")
 
-DEFAULT_URL = "http://127.0.0.1:8701"
 PARQUET = "application/vnd.apache.parquet"
 _CONNECT_SECONDS = 10.0
 _SPARE_SECONDS = 60.0
@@ -74,13 +75,20 @@ class HttpService:
     """
 
     def __init__(
-        self, url: str = DEFAULT_URL, token: str | None = None, program: str = "python", names_folders: bool = False
+        self,
+        url: str = DEFAULT_URL,
+        token: str | None = None,
+        program: str = "python",
+        names_folders: bool = False,
+        patience: float | None = None,
     ) -> None:
         """``program`` names the calling program, for the audit.
 
         ``names_folders``: relative paths and ``~`` of jobs and mappings count from the folder and the home of this process, if
-        the server is on this machine.
+        the server is on this machine. ``patience`` is the time in seconds that one request may take; None: as long as the server
+        takes for it.
         """
+        self._patience = patience
         self.url = (url if "://" in url else f"http://{url}").rstrip("/")
         headers = {b"User-Agent": f"pitstop-{program}/{__version__}".encode(), USER_HEADER.encode(): _user().encode()}
         if token:
@@ -106,11 +114,13 @@ class HttpService:
 
     def submit(self, request: SubmitRequest) -> JobStatus:
         more = {"name": request.name, "initial_snapshot": request.initial_snapshot, "options": request.options}
-        more |= _without_none({"id": request.id})
-        return self._post_artifact(JobStatus, "/jobs", request, more)
+        # With an id, a submission whose answer is lost can be sent again: the job is submitted once.
+        more["id"] = request.id if request.id is not None else new_job_id()
+        return self._post_artifact(JobStatus, "/jobs", request, more, repeatable=True)
 
     def check(self, request: SubmitRequest, job: str | None = None, snapshot: str | None = None) -> CheckResult:
-        return self._post_artifact(CheckResult, "/check", request, {"options": request.options, "job": job, "snapshot": snapshot})
+        more = {"options": request.options, "job": job, "snapshot": snapshot}
+        return self._post_artifact(CheckResult, "/check", request, more, repeatable=True)
 
     def update(self, name_or_id: str, request: SubmitRequest, watch_seconds: float = 0.0) -> UpdateResult:
         more = {"options": request.options, "snapshot": request.initial_snapshot, "watch_seconds": watch_seconds}
@@ -121,13 +131,13 @@ class HttpService:
         self._send("POST", _job(name_or_id) + "/suspend")
 
     def resume(self, name_or_id: str) -> None:
-        self._send("POST", _job(name_or_id) + "/resume")
+        self._send("POST", _job(name_or_id) + "/resume", repeatable=True)
 
     def restart(self, name_or_id: str) -> None:
         self._send("POST", _job(name_or_id) + "/restart")
 
     def cancel(self, name_or_id: str) -> None:
-        self._send("POST", _job(name_or_id) + "/cancel")
+        self._send("POST", _job(name_or_id) + "/cancel", repeatable=True)
 
     def configure(self, name_or_id: str, options: dict[str, Any]) -> None:
         self._send("POST", _job(name_or_id) + "/configure", json={"options": options})
@@ -233,7 +243,7 @@ class HttpService:
 
     def set_log_level(self, logger: str, level: str | None, job: str | None = None) -> list[LoggerLevel]:
         body = {"logger": logger, "level": level, "job": job}
-        return self._ask(list[LoggerLevel], "PUT", "/log-levels", json=body)
+        return self._ask(list[LoggerLevel], "PUT", "/log-levels", json=body, repeatable=True)
 
     def snapshots(self) -> list[SnapshotRecord]:
         return self._get(list[SnapshotRecord], "/snapshots")
@@ -248,7 +258,8 @@ class HttpService:
         self._send("DELETE", _snapshot(name))
 
     def query_state(self, snapshot: str, stage: str, sql: str, limit: int = 1000) -> StateRows:
-        return self._ask(StateRows, "POST", _stage(snapshot, stage) + "/query", json={"sql": sql, "limit": limit})
+        body = {"sql": sql, "limit": limit}
+        return self._ask(StateRows, "POST", _stage(snapshot, stage) + "/query", json=body, repeatable=True)
 
     def export_state(self, snapshot: str, stage: str) -> bytes:
         response = self._request("GET", _stage(snapshot, stage) + "/state")
@@ -291,7 +302,8 @@ class HttpService:
         return int(self._send("GET", _map(name) + "/size")["size"])
 
     def map_configure(self, name: str, journal_capacity: int | None = None, ttl_seconds: float | None = None) -> None:
-        self._send("PUT", _map(name), json={"journal_capacity": journal_capacity, "ttl_seconds": ttl_seconds})
+        body = {"journal_capacity": journal_capacity, "ttl_seconds": ttl_seconds}
+        self._send("PUT", _map(name), json=body, repeatable=True)
 
     def map_journal(self, name: str, after: int | None = None, limit: int = 1000) -> JournalPage:
         page = self._get(JournalPage, _map(name) + "/journal", after=after, limit=limit)
@@ -351,15 +363,25 @@ class HttpService:
         """Send a request, and return the JSON of its answer; None if it is empty."""
         return self._json_of(self._request(method, path, **options))
 
-    def _request(self, method: str, path: str, **options: Any) -> httpx2.Response:
+    def _request(self, method: str, path: str, repeatable: bool = False, **options: Any) -> httpx2.Response:
+        """Send a request. ``repeatable``: it does nothing twice, and is sent again if the connection breaks. A GET always is."""
         if self._http.is_closed:
             raise UsageError("This client is closed: connect again.")
+        if self._patience is not None:
+            options["timeout"] = httpx2.Timeout(self._patience, connect=_CONNECT_SECONDS)
+        repeatable = repeatable or method == "GET"
         try:
-            return self._http.request(method, path, **options)
+            return sent(lambda: self._http.request(method, path, **options), repeatable)
+        except httpx2.ReadTimeout as error:
+            if self._patience is None:
+                raise UnreachableError(self._why_not(error, repeatable)) from error
+            raise WaitTimeoutError(
+                f"The server at {self.url} has not answered within {self._patience:g} s. What you asked for goes on by itself."
+            ) from error
         except UnicodeEncodeError as error:
             raise UsageError(f"{error.object!r} is not valid text: it holds one half of a surrogate pair.") from None
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise UnreachableError(self._why_not(error)) from error
+            raise UnreachableError(self._why_not(error, repeatable)) from error
 
     def _events(self, kinds: Collection[str], seconds: float | None) -> Iterator[tuple[str, Any]]:
         """Yield the events of these kinds, and those about the stream itself, until the stream ends."""
@@ -392,18 +414,16 @@ class HttpService:
                     stop.watch(response.extensions["network_stream"].get_extra_info("socket"))
                 yield from results_in(response.iter_lines())
         except httpx2.HTTPError as error:
-            raise UnreachableError(self._why_not(error)) from error
+            raise UnreachableError(self._why_not(error, repeatable=False)) from error
 
-    def _why_not(self, error: Exception) -> str:
+    def _why_not(self, error: Exception, repeatable: bool = True) -> str:
         if self.url.startswith("https:") and _speaks_no_tls(error):
             return (
                 f"The server at {self.url} speaks no TLS: give its address as {self.url.replace('https:', 'http:', 1)} (--url)."
             )
         if isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.UnsupportedProtocol | httpx2.InvalidURL):
             return f"No Pitstop server answers at {self.url}: start one with 'pitstop serve' or give its address with --url."
-        return (
-            f"The server at {self.url} closed the connection: {str(error) or type(error).__name__}. See its log, and try again."
-        )
+        return broken(self.url, error, repeatable)
 
     def _json_of(self, response: httpx2.Response) -> Any:
         try:

@@ -68,7 +68,9 @@ def _batches(lines: Iterator[str], columns: tuple[Column, ...]) -> Iterator[list
         for number, read in readers:
             row[number] = read(row[number]) if isinstance(row[number], str) else row[number]
         yield [tuple(row)]
-    raise UnreachableError("The server closed the connection before the statement was done. See its log, and try again.")
+    raise UnreachableError(
+        "The server closed the connection before the statement was done: it may have been carried out. See the server's log."
+    )
 
 
 def _moment(text: str) -> datetime | str:

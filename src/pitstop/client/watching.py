@@ -53,5 +53,29 @@ def job_in(service: HttpService, job_id: str, states: Collection[JobState], seco
     raise not_in_time(job_id, service.job(job_id).display_status, states, seconds)
 
 
+def settled_job(
+    service: HttpService, job_id: str, states: Collection[JobState], away: Away, seconds: float | None = None
+) -> JobStatus:
+    """Return the job of this id once it is in one of these states, however long that takes.
+
+    WaitTimeoutError after ``seconds``, if they are given. While the server or its store is away, ``away`` is called; an error
+    that it raises ends the wait.
+    """
+    absence = Absence(away, threading.Event())
+    deadline = None if seconds is None else time.monotonic() + seconds
+    while True:
+        try:
+            for change in service.job_changes(None if deadline is None else max(0.1, deadline - time.monotonic())):
+                absence.over()
+                job = service.job(job_id) if change is None else change
+                if job.id == job_id and job.status in states:
+                    return job
+            if deadline is not None and seconds is not None and time.monotonic() >= deadline:
+                raise not_in_time(job_id, service.job(job_id).display_status, states, seconds)
+            absence.wait(_ended(service))
+        except (StoreError, UnreachableError) as error:
+            absence.wait(error)
+
+
 def _ended(service: HttpService) -> UnreachableError:
     return UnreachableError(f"The server at {service.url} has ended.")

@@ -53,12 +53,12 @@ def test_jars_go_into_a_folder_of_ones_own(bare, repository, tmp_path):
 def test_jars_that_cannot_be_had_or_kept_are_told(bare, repository, tmp_path):
     (tmp_path / "file").write_text("")
     assert bare("fetch-jars", "--to", tmp_path / "file")[::2] == (
-        1,
+        2,
         f"ERROR: The folder {tmp_path / 'file'} cannot be made: File exists.\n\n"
         "To see the full stack trace, re-run with the -v/--verbosity option\n",
     )
     code, _, err = bare("fetch-jars", "postgres")
-    assert (code, "The kind 'postgres' needs no jars, or does not exist. Kinds with jars: kafka." in err) == (1, True)
+    assert (code, "The kind 'postgres' needs no jars, or does not exist. Kinds with jars: kafka." in err) == (2, True)
     (repository / JARS[1].path).write_bytes(b"another")
     code, out, err = bare("fetch-jars")
     assert (code, out) == (1, "a-1.0.jar: fetched (3 bytes, SHA-256 is right)\n")

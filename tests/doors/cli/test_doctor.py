@@ -87,7 +87,7 @@ def test_an_object_store(bare, checkpoints):
 
 def test_no_checkpoint(bare, tmp_path):
     code, _, err = bare("doctor", str(tmp_path))
-    assert code == 1
+    assert code == 2
     assert f"Folder {tmp_path} has no files: give the checkpointLocation of a streaming query." in err
 
 

@@ -11,11 +11,20 @@ from tests.doors.doors import brought_to, running
 HINT = "\n\nTo see the full stack trace, re-run with the -v/--verbosity option\n"
 NAMES = "use letters, digits, '_', '.', '-' and blanks, starting with a letter or digit, 200 characters at most."
 JOB = "0401-9f77-b9c0-0001"
+USAGE, NOT_FOUND, REFUSED, DENIED, AWAY = 2, 3, 4, 5, 6
+"""Exit codes, as docs/cli.md lists them."""
+
+
+def code_of(sentence):
+    """The exit code that a sentence deserves by what it says."""
+    if sentence.startswith(("No job", "Didn't find", "Map 'm' has no", "There is no map")):
+        return NOT_FOUND
+    return REFUSED if sentence.startswith("Another active job") else USAGE
 
 
 @pytest.mark.parametrize("verb", ["suspend", "resume", "restart", "cancel", "status", "metrics", "logs", "events"])
 def test_an_unknown_job(cli, verb):
-    assert cli(verb, "nosuch") == (1, "", f"ERROR: No job with name or id 'nosuch' was found{HINT}")
+    assert cli(verb, "nosuch") == (NOT_FOUND, "", f"ERROR: No job with name or id 'nosuch' was found{HINT}")
 
 
 @pytest.mark.parametrize(
@@ -33,7 +42,7 @@ def test_an_unknown_job(cli, verb):
 )
 def test_what_the_state_of_a_job_forbids_is_refused_before_anything_is_said(cli, state, arguments, state_name, sentence):
     brought_to(state, JobState(state_name), "x")
-    assert cli(*arguments) == (1, "", f"ERROR: {sentence}{HINT}")
+    assert cli(*arguments) == (REFUSED, "", f"ERROR: {sentence}{HINT}")
     assert state.job(JOB).status.value == state_name
 
 
@@ -47,7 +56,7 @@ def test_what_the_state_of_a_job_forbids_is_refused_before_anything_is_said(cli,
 def test_what_the_server_forbids_is_told_in_its_words(cli, state, arguments, state_name, sentence):
     brought_to(state, JobState(state_name), "x")
     code, _, err = cli(*arguments)
-    assert (code, err) == (1, f"ERROR: {sentence}{HINT}")
+    assert (code, err) == (REFUSED, f"ERROR: {sentence}{HINT}")
 
 
 @pytest.mark.parametrize(
@@ -87,28 +96,28 @@ def test_what_cannot_be_done_is_one_sentence(cli, state, tmp_path, arguments, se
     path = tmp_path / "job.py"
     path.touch()
     code, _, err = cli(*(str(path) if word == "ARTIFACT" else word for word in arguments))
-    assert (code, err) == (1, f"ERROR: {sentence}{HINT}")
+    assert (code, err) == (code_of(sentence), f"ERROR: {sentence}{HINT}")
 
 
 @pytest.mark.parametrize("condition", ["speed >> 3", "speed => 3", "speed <> 3", "speed == 3"])
 def test_a_condition_with_two_signs_is_refused(cli, condition):
     assert cli("map", "put", "m", "k", '{"speed": 4}')[0] == 0
     code, out, err = cli("map", "entries", "m", "--where", condition)
-    assert (code, out) == (1, "")
+    assert (code, out) == (USAGE, "")
     assert err.startswith(f"ERROR: The condition {condition!r} cannot be read: write a field, a sign (=")
 
 
 @pytest.mark.parametrize("value", ['{"a":', "[1, 2", '"a', '{"a": nan}'])
 def test_a_value_that_begins_like_json_and_is_none_is_refused(cli, value):
     code, out, err = cli("map", "put", "m", "k", value)
-    assert (code, out) == (1, "")
+    assert (code, out) == (USAGE, "")
     assert err.startswith("ERROR: The value begins like JSON and is not JSON (")
-    assert cli("map", "get", "m", "k")[0] == 1, "nothing is put"
+    assert cli("map", "get", "m", "k")[0] == NOT_FOUND, "nothing is put"
 
 
 def test_a_setting_without_a_value_is_refused_in_the_words_of_its_command(cli, state):
     brought_to(state, JobState.SUSPENDED, "x")
-    assert cli("configure", "x", "nonsense") == (1, "", f"ERROR: configure takes KEY=VALUE, not 'nonsense'.{HINT}")
+    assert cli("configure", "x", "nonsense") == (USAGE, "", f"ERROR: configure takes KEY=VALUE, not 'nonsense'.{HINT}")
 
 
 @pytest.mark.parametrize(
@@ -123,13 +132,13 @@ def test_a_word_that_is_not_among_the_choices_is_told_without_words_of_a_library
 
 def test_a_data_folder_that_cannot_be_made(bare):
     sentence = "The folder /proc/x cannot be created (No such file or directory): choose another folder."
-    assert bare("serve", "--data", "/proc/x") == (1, "", f"ERROR: {sentence}{HINT}")
+    assert bare("serve", "--data", "/proc/x") == (USAGE, "", f"ERROR: {sentence}{HINT}")
 
 
 def test_a_server_without_tls_that_is_called_by_https(cli, url):
     https = url.replace("http:", "https:")
     sentence = f"The server at {https} speaks no TLS: give its address as {url} (--url)."
-    assert cli("-t", https, "list-jobs") == (1, "", f"ERROR: {sentence}{HINT}")
+    assert cli("-t", https, "list-jobs") == (AWAY, "", f"ERROR: {sentence}{HINT}")
 
 
 def test_a_job_that_fails_once_it_is_submitted_is_not_to_be_submitted_again_for_its_trace(cli, tmp_path, monkeypatch):
@@ -147,7 +156,7 @@ def test_a_job_that_fails_once_it_is_submitted_is_not_to_be_submitted_again_for_
 def test_a_wrong_regular_expression(cli, state):
     running(state, "x")
     code, out, err = cli("logs", "x", "--grep", "(")
-    assert (code, out) == (1, "")
+    assert (code, out) == (USAGE, "")
     assert err.startswith("ERROR: --grep '(' is not a regular expression: ")
 
 
@@ -156,7 +165,7 @@ def test_a_wrong_token(cli, token_file):
         "The token is missing or wrong: it is in the file 'token' of the server's data folder; "
         "give it with --token-file or PITSTOP_TOKEN."
     )
-    assert cli("--token-file", token_file("wrong"), "list-jobs") == (1, "", f"ERROR: {sentence}{HINT}")
+    assert cli("--token-file", token_file("wrong"), "list-jobs") == (DENIED, "", f"ERROR: {sentence}{HINT}")
 
 
 @pytest.mark.parametrize("command", ["serve", "list-jobs"])
@@ -165,7 +174,7 @@ def test_a_token_file_that_others_may_read_or_change_is_refused(bare, token_file
     path = token_file("sesame-open")
     path.chmod(mode)
     sentence = f"The token file {path} may be read by other users: make it private (chmod 600 {path})."
-    assert bare(command, "--token-file", path) == (1, "", f"ERROR: {sentence}{HINT}")
+    assert bare(command, "--token-file", path) == (USAGE, "", f"ERROR: {sentence}{HINT}")
 
 
 def test_a_token_is_never_an_argument(bare):
@@ -179,13 +188,13 @@ def test_no_server(bare):
         probe.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{probe.getsockname()[1]}"
     sentence = f"No Pitstop server answers at {url}: start one with 'pitstop serve' or give its address with --url."
-    assert bare("-t", url, "list-jobs") == (1, "", f"ERROR: {sentence}{HINT}")
+    assert bare("-t", url, "list-jobs") == (AWAY, "", f"ERROR: {sentence}{HINT}")
 
 
 @pytest.mark.parametrize("arguments", [("-v", "status", "nosuch"), ("status", "nosuch", "--verbosity")])
 def test_the_stack_trace_only_when_asked_for(cli, arguments):
     code, _, err = cli(*arguments)
-    assert code == 1
+    assert code == NOT_FOUND
     assert err.startswith("ERROR: No job with name or id 'nosuch' was found\n\nTraceback (most recent call last):\n")
     assert "To see the full stack trace" not in err
 
@@ -205,7 +214,7 @@ def test_even_what_nobody_expected_is_one_sentence(cli, monkeypatch):
         (("list-jobs", "--no-such-option"), "No such option: --no-such-option"),
         (("list-jobs", "more"), "unexpected extra argument"),
         (("suspend",), "Missing argument 'JOB'"),
-        (("-o", "xml", "list-jobs"), "'xml' is not one of 'table', 'json', 'yaml'"),
+        (("-o", "xml", "list-jobs"), "'xml' is not one of 'table', 'wide', 'name', 'json', 'yaml', 'jsonpath=EXPRESSION'"),
         (("serve", "--port", "70000"), "'--port': Input should be less than or equal to 65535"),
         (("completion", "cobol"), "'cobol' is not one of 'bash', 'zsh', 'fish'"),
         (("map", "configure", "m", "--journal-capacity", "-1"), "'--journal-capacity': Input should be greater"),
@@ -266,12 +275,19 @@ def test_every_command_is_in_the_help_and_has_its_own(bare):
         "restore",
         "withdraw",
         "completion",
+        "help",
+        "apply",
+        "init",
+        "job",
+        "wait",
+        "delete",
         "connectors",
         "fetch-jars",
         "doctor",
     ]
     out = bare("--help")[1]
-    listed = [line.split()[0] for line in out.partition("Commands:\n")[2].splitlines()]
+    sections = out.partition("\nStart:\n")[2].splitlines()
+    listed = [line.split()[0] for line in sections if line.startswith("  ") and not line.startswith("   ")]
     assert sorted(listed) == sorted(commands)
     for command in commands:
         code, text, _ = bare(command, "-h")
@@ -286,13 +302,13 @@ def test_the_version(bare):
 @pytest.mark.parametrize("value", ["1e400", "[-1e400]", '"\\ud800"', '{"a": 1e999}'])
 def test_a_value_that_json_cannot_hold_is_one_sentence(cli, value):
     code, out, err = cli("map", "put", "m", "k", value)
-    assert (code, out) == (1, "")
+    assert (code, out) == (USAGE, "")
     assert err.startswith(("ERROR: The value is no JSON: ", "ERROR: The value is not valid text: "))
 
 
 def test_an_argument_that_is_no_text_is_one_sentence(cli):
     code, out, err = cli("map", "put", "m", os.fsdecode(b"k\xff"), "1")
-    assert (code, out) == (1, "")
+    assert (code, out) == (USAGE, "")
     assert err == f"ERROR: The argument 'k\\udcff' is not valid text: it holds one half of a surrogate pair.{HINT}"
 
 
@@ -307,6 +323,6 @@ def test_a_name_in_the_form_of_an_id_is_refused(cli, tmp_path):
 @pytest.mark.parametrize("secret", ["me:hush@host/db", "host/db?password=hush", "host/db?sslmode=require&sslpassword=hush"])
 def test_a_password_in_an_argument_is_refused(bare, command, secret):
     code, _, err = bare(command, "--store", f"postgresql://{secret}")
-    assert code == 1
+    assert code == USAGE
     assert err.startswith("ERROR: All users of the machine can see a password in --store")
     assert "hush" not in err

@@ -203,8 +203,8 @@ def test_control_c_is_exit_code_130_and_the_job_goes_on(state, start, tmp_path, 
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
     assert (process.returncode, err) == (130, "")
-    assert out == f"Not waiting any more; job {JOB} goes on by itself.\n"
-    assert state.job(JOB).active
+    assert out == f"Not waiting any more; job {state.job('slow').id} goes on by itself.\n"
+    assert state.job("slow").active
 
 
 def on_terminal(environment, *arguments):

@@ -201,7 +201,7 @@ def test_members_are_added_and_removed(cli):
     assert cli("cluster")[1].splitlines()[-1].split()[2:] == ["member-1", "2", "ACTIVE"]
     assert cli("cluster", "remove-member", "member-1") == (0, "Member 'member-1' was asked to leave.\n", "")
     code, out, err = cli("cluster", "remove-member", "here")
-    assert (code, out) == (1, "")
+    assert (code, out) == (4, "")
     assert "'here' is the last member: jobs would have nothing to run on." in err
     assert cli("cluster", "shutdown")[0] == 0
 
@@ -381,7 +381,7 @@ def test_logs_are_printed_whole_and_can_be_searched(cli, state):
     running(state)
     text = "".join(f'{{"level": "INFO", "msg": "line {i}"}}\n' for i in range(2500)) + "not JSON: ä\n"
     state.write_log(JOB, text)
-    assert cli("logs", JOB) == (0, text, "")
+    assert cli("logs", JOB) == (0, "".join(f"INFO  line {i}\n" for i in range(2500)) + "not JSON: ä\n", "")
     assert cli("logs", JOB, "--grep", r"line 24\d\d")[1].count("\n") == 100
     assert cli("logs", JOB, "--grep", "nowhere") == (0, "", "")
     lines = cli("-o", "json", "logs", JOB)[1].splitlines()
@@ -437,13 +437,13 @@ def test_an_update_that_drops_state_wants_allow_drop_alone_or_with_names_before_
     code, out, _ = cli("check", "-j", JOB, one)
     assert (code, out.splitlines()[-1].startswith("An update that would drop stage 'old' is refused: ")) == (0, True)
     code, _, err = cli("update", JOB, one)
-    assert (code, REFUSED in err) == (1, True)
+    assert (code, REFUSED in err) == (4, True)
     # Behind the artifact it is the job's.
-    assert cli("update", JOB, one, "--allow-drop")[0] == 1
-    assert cli("update", "--allow-drop=speed", JOB, one)[0] == 1
+    assert cli("update", JOB, one, "--allow-drop")[0] == 4
+    assert cli("update", "--allow-drop=speed", JOB, one)[0] == 4
     code, out, _ = cli("update", "--allow-drop=old,speed", JOB, one)
     assert (code, "Version 2 runs" in out) == (0, True)
-    assert cli("update", JOB, artifact("", "none.py"))[0] == 1
+    assert cli("update", JOB, artifact("", "none.py"))[0] == 4
     assert cli("update", "--allow-drop", JOB, artifact("", "none.py"))[0] == 0
 
 
@@ -457,11 +457,11 @@ def test_seek_is_an_option_of_one_start_with_a_place_for_each_source(cli, state,
     assert {option.name: option.value for option in state.options(JOB)}["seek"] == {}
     for wrong in ("orders", "=latest", "orders="):
         code, _, err = cli("update", "--seek", wrong, JOB, artifact("", "four.py"))
-        assert (code, "The job option 'seek' is a source and its place, such as orders=2026-11-01T00:00" in err) == (1, True)
+        assert (code, "The job option 'seek' is a source and its place, such as orders=2026-11-01T00:00" in err) == (2, True)
     code, _, err = cli("update", "--seek", "a=latest", "--seek", "a=earliest", JOB, artifact("", "four.py"))
-    assert (code, "Source 'a' is put to two places: give --seek a=PLACE once." in err) == (1, True)
+    assert (code, "Source 'a' is put to two places: give --seek a=PLACE once." in err) == (2, True)
     code, _, err = cli("submit", "--seek", "orders=latest", artifact("", "five.py"))
-    assert (code, "a job without a snapshot has none" in err) == (1, True)
+    assert (code, "a job without a snapshot has none" in err) == (2, True)
 
 
 def test_check_counts_what_may_be_dropped(cli, state, artifact):
@@ -473,7 +473,7 @@ def test_check_counts_what_may_be_dropped(cli, state, artifact):
 def test_going_back_alone_drops_nothing(cli, state):
     running(state)
     code, _, err = cli("rollback", "--allow-drop", JOB)
-    assert (code, "belong to an update: give --to VERSION" in err) == (1, True)
+    assert (code, "belong to an update: give --to VERSION" in err) == (2, True)
 
 
 INTO_MAP = "# sink: out\n# into: the map 'm'"
@@ -487,7 +487,7 @@ def test_two_jobs_write_into_one_map_only_with_allow_shared(cli, state, artifact
     assert (code, "is RUNNING" in out) == (0, True)
     assert cli("submit", "-n", "fourth", artifact("# sink: out"))[0] == 0
     code, _, err = cli("rollback", "--allow-shared", "fourth")
-    assert (code, "belong to an update: give --to VERSION" in err) == (1, True)
+    assert (code, "belong to an update: give --to VERSION" in err) == (2, True)
 
 
 @pytest.mark.parametrize("output", ["json", "yaml"])

@@ -88,18 +88,20 @@ def test_another_kind_of_server_is_recognised(answering, status, kind, body):
 
 def test_a_server_that_breaks_off_is_told(answering):
     with socket.create_server(("127.0.0.1", 0)) as listener:
+        attempts = []
 
         def hang_up():
-            connection, _ = listener.accept()
-            connection.recv(1)
-            connection.close()
+            while True:
+                connection, _ = listener.accept()
+                attempts.append(connection.recv(1))
+                connection.close()
 
         thread = threading.Thread(target=hang_up, daemon=True)
         thread.start()
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         with pytest.raises(UnreachableError, match=f"^The server at {url} closed the connection: "):
             HttpService(url).jobs()
-        thread.join(5)
+    assert len(attempts) == 6, "a look is repeated"
 
 
 @pytest.mark.parametrize("token", [None, "", "wrong", "wröng"])
