@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from pitstop.cli import (
+    adopting,
     artifacts,
     backups,
     cluster,
@@ -302,6 +303,7 @@ pgwire.add_to(app)
 artifacts.add_to(app)
 connectors.add_to(app)
 doctor.add_to(app)
+adopting.add_to(app)
 app.add_typer(maps.app, name="map")
 app.add_typer(states.app, name="snapshot")
 app.add_typer(cluster.app, name="cluster")

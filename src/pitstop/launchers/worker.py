@@ -16,11 +16,13 @@ from pitstop.kit.jsonable import to_json
 from pitstop.launchers.processes import run_to_end
 from pitstop.launchers.spares import last_line
 from pitstop.model.data_folder import WorkerFolder
-from pitstop.model.task import Compile, Task, in_words, remedy
+from pitstop.model.task import Adopt, Compile, Task, in_words, remedy
 
 START_SECONDS = 30.0
 """The seconds that a process and Spark take to start, beside the time that the job's option compile_timeout gives to its code."""
 STATE_SECONDS = 600.0
+ADOPT_SECONDS = 6 * 3600.0
+"""The longest that an adoption takes, which writes all state of a checkpoint anew."""
 _at_once = threading.BoundedSemaphore(2)
 """The most processes at once: each starts a JVM."""
 
@@ -47,11 +49,14 @@ def do_task(task: Task, folder: WorkerFolder, environment: Mapping[str, str]) ->
 
 
 def _run(command: list[str], log_file: Path, environment: Mapping[str, str], task: Task) -> int:
-    seconds = START_SECONDS + task.seconds if isinstance(task, Compile) else STATE_SECONDS
+    seconds = START_SECONDS + task.seconds if isinstance(task, Compile) else _LONGEST.get(type(task), STATE_SECONDS)
     try:
         return run_to_end(command, log_file, environment, seconds)
     except subprocess.TimeoutExpired:
         raise WaitTimeoutError(f"{in_words(task)} was not done within {seconds:.0f} seconds.{remedy(task)}") from None
+
+
+_LONGEST: dict[type[Task], float] = {Adopt: ADOPT_SECONDS}
 
 
 def _end_of(folder: WorkerFolder) -> str:

@@ -73,7 +73,9 @@ class Moving:
             state = raw_state_of_memory(self.spark, self.view.path, self.epoch, number, store, store, form)
         else:
             state = self._raw(number, store)
-            state = state if store == _DEFAULT else state.withColumn(FAMILY, F.lit(store))
+            # Spark's rewriter takes only rows whose column of families may be null, as that of its own reader.
+            family = F.when(F.col(FAMILY).isNotNull(), F.lit(store))
+            state = state if store == _DEFAULT else state.withColumn(FAMILY, family)
         return self._in_order(state, number, store)
 
     def _in_order(self, state: DataFrame, number: int, store: str) -> DataFrame:
