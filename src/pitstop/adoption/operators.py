@@ -26,14 +26,14 @@ class Place:
     """Of a join: the columns that nothing uses."""
 
 
-def matched(old: Sequence[Operator], places: Sequence[Place], asked: Mapping[int, str]) -> dict[int, Place]:
+def matched(old: Sequence[Operator], places: Sequence[Place], choices: Mapping[int, str]) -> dict[int, Place]:
     """Return number of an old operator -> the place that takes over its state.
 
-    ``asked``: number -> stage, as the user says it. IncompatibleError if an operator fits no place, or several.
+    ``choices``: number -> stage, as the user says it. IncompatibleError if an operator fits no place, or several.
     """
-    _check_asked(old, places, asked)
+    _check_choices(old, places, choices)
     firsts = [place for place in places if place.slot.copy == 0]
-    candidates = {operator.number: _candidates(operator, firsts, asked.get(operator.number)) for operator in old}
+    candidates = {operator.number: _candidates(operator, firsts, choices.get(operator.number)) for operator in old}
     best = list(_assignments(old, candidates))
     if not best:
         raise IncompatibleError(
@@ -64,9 +64,9 @@ def everywhere(places: Sequence[Place], chosen: Mapping[int, Place]) -> dict[int
     }
 
 
-def _check_asked(old: Sequence[Operator], places: Sequence[Place], asked: Mapping[int, str]) -> None:
+def _check_choices(old: Sequence[Operator], places: Sequence[Place], choices: Mapping[int, str]) -> None:
     numbers, stages = {operator.number for operator in old}, list(dict.fromkeys(place.slot.stage for place in places))
-    for number, stage in asked.items():
+    for number, stage in choices.items():
         if number not in numbers:
             raise IncompatibleError(
                 f"The checkpoint has no operator {number}: it has {', '.join(map(str, sorted(numbers))) or 'none'}. "
@@ -79,7 +79,7 @@ def _check_asked(old: Sequence[Operator], places: Sequence[Place], asked: Mappin
             )
 
 
-def _candidates(old: Operator, places: Sequence[Place], asked: str | None) -> list[Place]:
+def _candidates(old: Operator, places: Sequence[Place], choice: str | None) -> list[Place]:
     """Return the places that fit an operator best. IncompatibleError if none does."""
     if old.kind is OperatorKind.LIMIT:
         raise IncompatibleError(f"Operator {old.number} is a limit: {_LIMIT}. Leave it out of the query before you adopt it.")
@@ -88,13 +88,13 @@ def _candidates(old: Operator, places: Sequence[Place], asked: str | None) -> li
             f"Operator {old.number} ({in_words(old)}) has no schema that can be read, so its state cannot be moved: restore the "
             "file from a copy (pitstop doctor names it)."
         )
-    places = [place for place in places if asked is None or place.slot.stage == asked]
+    places = [place for place in places if choice is None or place.slot.stage == choice]
     fits = [(fit(old, place.operator, place.unused), place) for place in places]
     by_names = [place for each, place in fits if each is Fit.NAMES and place.own_code]
     if by_names:
         return by_names
     by_types = [place for each, place in fits if each is Fit.TYPES and place.own_code]
-    if by_types and asked is not None:
+    if by_types and choice is not None:
         return by_types
     if by_types:
         place = by_types[0]
@@ -125,15 +125,15 @@ def _candidates(old: Operator, places: Sequence[Place], asked: str | None) -> li
 def _assignments(old: Sequence[Operator], candidates: Mapping[int, list[Place]]) -> Iterator[dict[int, Place]]:
     """Yield the ways to give each operator a place of its own; operators of one stage keep their order."""
 
-    def extended(number: int, taken: dict[int, Place]) -> Iterator[dict[int, Place]]:
+    def extended(number: int, assigned: dict[int, Place]) -> Iterator[dict[int, Place]]:
         if number == len(old):
-            yield taken
+            yield assigned
             return
         operator = old[number]
         for place in candidates[operator.number]:
-            last = [each for each in taken.values() if each.slot.stage == place.slot.stage]
+            last = [each for each in assigned.values() if each.slot.stage == place.slot.stage]
             if all(each.operator.number < place.operator.number for each in last):
-                yield from extended(number + 1, taken | {operator.number: place})
+                yield from extended(number + 1, assigned | {operator.number: place})
 
     yield from extended(0, {})
 

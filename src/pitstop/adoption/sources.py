@@ -41,14 +41,14 @@ class NewSource:
     """Of kind ``kafka``: what it reads."""
 
 
-def matched_sources(old: Sequence[OldSource], new: Sequence[NewSource], asked: Mapping[int, str]) -> dict[int, NewSource]:
+def matched_sources(old: Sequence[OldSource], new: Sequence[NewSource], choices: Mapping[int, str]) -> dict[int, NewSource]:
     """Return number of an old source -> the source that goes on in its place.
 
     Sources that have not begun are left out. IncompatibleError if a source fits none, or several at different places.
     """
-    _check_asked(old, new, asked)
+    _check_choices(old, new, choices)
     begun = [source for source in old if source.offset is not None]
-    candidates = {source.facts.number: _candidates(source, new, asked.get(source.facts.number)) for source in begun}
+    candidates = {source.facts.number: _candidates(source, new, choices.get(source.facts.number)) for source in begun}
     ways = list(itertools.islice(_ways(begun, candidates), _MOST_WAYS))
     if not ways:
         raise IncompatibleError(
@@ -61,9 +61,9 @@ def matched_sources(old: Sequence[OldSource], new: Sequence[NewSource], asked: M
     if any(place != places[0] for place in places):
         odd = next(source for source in begun if len({way[source.facts.number].name for way in ways}) > 1)
         names = list(dict.fromkeys(way[odd.facts.number].name for way in ways))
-        choices = " or ".join(f"--source {odd.facts.number}={name}" for name in names)
+        ways_out = " or ".join(f"--source {odd.facts.number}={name}" for name in names)
         raise IncompatibleError(
-            f"Source {odd.facts.number} ({odd.kind}, {offset_in_words(odd)}) fits several sources of the job: choose {choices}."
+            f"Source {odd.facts.number} ({odd.kind}, {offset_in_words(odd)}) fits several sources of the job: choose {ways_out}."
         )
     return ways[0]
 
@@ -73,9 +73,9 @@ def old_of(number: int, old: Sequence[OldSource]) -> OldSource:
     return next(source for source in old if source.facts.number == number)
 
 
-def _check_asked(old: Sequence[OldSource], new: Sequence[NewSource], asked: Mapping[int, str]) -> None:
+def _check_choices(old: Sequence[OldSource], new: Sequence[NewSource], choices: Mapping[int, str]) -> None:
     numbers, names = [source.facts.number for source in old], [source.name for source in new]
-    for number, name in asked.items():
+    for number, name in choices.items():
         if number not in numbers:
             raise IncompatibleError(
                 f"The checkpoint has no source {number}: it has {', '.join(map(str, numbers)) or 'none'}. "
@@ -86,8 +86,8 @@ def _check_asked(old: Sequence[OldSource], new: Sequence[NewSource], asked: Mapp
             raise IncompatibleError(f"The job has no source '{name}': it has {listed}. Correct --source {number}={name}.")
 
 
-def _candidates(source: OldSource, new: Sequence[NewSource], asked: str | None) -> list[NewSource]:
-    allowed = [each for each in new if asked is None or each.name == asked]
+def _candidates(source: OldSource, new: Sequence[NewSource], choice: str | None) -> list[NewSource]:
+    allowed = [each for each in new if choice is None or each.name == choice]
     reasons = [(each, _objection(source, each)) for each in allowed]
     fitting = [each for each, reason in reasons if not reason]
     if fitting:
@@ -111,9 +111,9 @@ def _objection(source: OldSource, new: NewSource) -> str:
     if new.kind == SPARK:
         form = (new.format or "").lower()
         expected = _FORMATS.get(source.kind)
-        known = {name for names in _FORMATS.values() for name in names}
+        of_known_formats = {name for names in _FORMATS.values() for name in names}
         if expected is None:
-            return f"format '{form}' keeps other offsets" if form in known else ""
+            return f"format '{form}' keeps other offsets" if form in of_known_formats else ""
         return "" if form in expected else f"it reads format '{form}', whose offsets are others"
     if new.kind == FILES and new.folder is not None:
         outside = next((path for path in source.entries if not _plain(path).startswith(_plain(new.folder))), None)
@@ -139,15 +139,15 @@ def _topics_objection(source: OldSource, new: NewSource) -> str:
 def _ways(old: Sequence[OldSource], candidates: Mapping[int, list[NewSource]]) -> Iterator[dict[int, NewSource]]:
     """Yield the ways to give each source a new one. Several may become one if they are at the same place."""
 
-    def extended(place: int, taken: dict[int, NewSource]) -> Iterator[dict[int, NewSource]]:
+    def extended(place: int, assigned: dict[int, NewSource]) -> Iterator[dict[int, NewSource]]:
         if place == len(old):
-            yield taken
+            yield assigned
             return
         source = old[place]
         for each in candidates[source.facts.number]:
-            others = [old_of(number, old) for number, other in taken.items() if other.name == each.name]
+            others = [old_of(number, old) for number, other in assigned.items() if other.name == each.name]
             if all(_place(other) == _place(source) for other in others):
-                yield from extended(place + 1, taken | {source.facts.number: each})
+                yield from extended(place + 1, assigned | {source.facts.number: each})
 
     yield from extended(0, {})
 
