@@ -12,6 +12,7 @@ from pitstop.doctor.findings import Severity
 from pitstop.doctor.logs import UnreadableError, committed_epoch, files_read, planned_epoch
 from pitstop.doctor.sources import Source, SourceKind, described
 from pitstop.errors import IncompatibleError, SnapshotError
+from pitstop.kit.counts import counted
 
 _COMPACT = ".compact"
 
@@ -124,7 +125,7 @@ def offset_in_words(source: OldSource) -> str:
     """Return the place of a source, in its own terms."""
     if source.kind is SourceKind.FILES:
         newest = f", the last {source.entries[-1].rpartition('/')[2]}" if source.entries else ""
-        return f"{len(source.entries):,} files read{newest}"
+        return f"{counted(len(source.entries), 'file')} read{newest}"
     if source.kind is SourceKind.CUSTOM:
         return json.dumps(source.facts.offset) if not isinstance(source.facts.offset, str) else source.facts.offset
     return source.facts.summary

@@ -271,10 +271,12 @@ def write(folder, number, events):
 
 def job_of(case, folder, sink, more=False):
     p = ps.Pipeline()
-    rows = p.read_from(ps.sources.files(str(folder), "json", schema=SCHEMA, streaming=True, maxFilesPerTrigger=1), name="events")
+    source = ps.sources.files(str(folder), "json", schema=SCHEMA, streaming=True, maxFilesPerTrigger=1)
+    rows = p.read_from(source, name="events")
+    more_rows = [p.read_from(source, name="events again")] if case.two else []
     if more:
         rows.group_by("name").rolling_aggregate("seen", n=ps.count()).write_to(ps.sinks.noop(), name="to noop")
-    rows.stateful("mine", case.function, *([rows] if case.two else [])).write_to(ps.sinks.custom(sink), name="out")
+    rows.stateful("mine", case.function, *more_rows).write_to(ps.sinks.custom(sink), name="out")
     return p
 
 
