@@ -11,7 +11,7 @@ from pitstop.adoption.reading import OldSource, offset_in_words
 from pitstop.doctor.sources import SourceKind
 from pitstop.errors import IncompatibleError
 
-FILES, KAFKA, SPARK = "files", "kafka", "spark"
+FILES, KAFKA, SPARK, OWN = "files", "kafka", "spark", "custom"
 _FILE_FORMATS = ("json", "csv", "parquet", "orc", "text", "avro", "xml", "binaryfile")
 _FORMATS = {
     SourceKind.RATE: ("rate",),
@@ -101,7 +101,8 @@ def _candidates(source: OldSource, new: Sequence[NewSource], choice: str | None)
 
 
 def _kinds(source: OldSource) -> tuple[str, ...]:
-    return {SourceKind.FILES: (FILES, SPARK), SourceKind.KAFKA: (KAFKA, SPARK)}.get(source.kind, (SPARK,))
+    # The offset of a data source in Python may look like that of any other, but for files.
+    return {SourceKind.FILES: (FILES, SPARK), SourceKind.KAFKA: (KAFKA, SPARK, OWN)}.get(source.kind, (SPARK, OWN))
 
 
 def _objection(source: OldSource, new: NewSource) -> str:
@@ -163,8 +164,8 @@ def _way_out(source: OldSource) -> str:
         return "read the topics with ps.sources.kafka"
     if source.kind is SourceKind.CUSTOM:
         return (
-            "its offset is of a form of its own, so read it with ps.sources.spark and the format that wrote it; a source of "
-            "another kind cannot take it over"
+            "its offset is of a form of its own, so read it with what wrote it: a format by ps.sources.spark, a data source in "
+            "Python by ps.sources.custom"
         )
     return "read it with ps.sources.spark and the same format and options"
 

@@ -51,10 +51,11 @@ def session_of(spark, settings, partitions=2):
     return session
 
 
-def run(frame, checkpoint, mode="append", fails_at=None, files=None):
+def run(frame, checkpoint, mode="append", fails_at=None, files=None, until=None):
     """Run a query until it has read what there is; return the rows of its committed epochs.
 
-    ``files``: stop it as soon as it has read so many of them. State in processing time keeps a query busy for ever.
+    ``files``: stop it as soon as it has read so many of them. State in processing time keeps a query busy for ever. ``until``:
+    stop it when this is true of the offsets of all its sources.
     """
     epochs = {}
 
@@ -65,10 +66,12 @@ def run(frame, checkpoint, mode="append", fails_at=None, files=None):
 
     writer = frame.writeStream.outputMode(mode).option("checkpointLocation", str(checkpoint))
     writer = writer.foreachBatch(write)
-    query = (writer.trigger(availableNow=True) if files is None else writer).start()
+    if files is not None:
+        until = lambda offset: json.loads(offset)["logOffset"] + 1 >= files  # noqa: E731
+    query = (writer.trigger(availableNow=True) if until is None else writer).start()
     try:
-        if files is not None:
-            assert wait_until(lambda: _files_read(checkpoint) >= files or not query.isActive, 120, step=0.05)
+        if until is not None:
+            assert wait_until(lambda: _has_read(checkpoint, until) or not query.isActive, 120, step=0.05)
             query.stop()
         query.awaitTermination()
     except Exception:
@@ -78,10 +81,10 @@ def run(frame, checkpoint, mode="append", fails_at=None, files=None):
     return [row for epoch, rows in sorted(epochs.items()) for row in rows if epoch <= committed]
 
 
-def _files_read(checkpoint):
+def _has_read(checkpoint, until):
     old = Checkpoint(checkpoint)
-    offsets = old.offsets(old.committed()).offsets if old.committed() >= 0 else ()
-    return min((json.loads(offset)["logOffset"] + 1 for offset in offsets if offset), default=0)
+    offsets = old.offsets(old.committed()).offsets if old.committed() >= 0 else (None,)
+    return all(offset and until(offset) for offset in offsets)
 
 
 def adopting(spark, pipeline, checkpoint, scratch, request=None, partitions=None):

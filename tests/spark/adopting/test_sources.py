@@ -3,19 +3,25 @@
 import json
 import shutil
 from datetime import datetime
+from pathlib import Path
 
+import pyspark.cloudpickle
 import pytest
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
 import pitstop as ps
 from pitstop.errors import ConflictError, IncompatibleError, SnapshotError, UsageError
+from pitstop.kit.waiting import wait_until
 from pitstop.snapshots import manifest as manifests
 from pitstop.spark.adopting.adopting import Request
 from pitstop.spark.internals.kafka_reader import kafka_feed
 from tests.brokers.broker import Broker
+from tests.spark.adopting import test_sources as own
 from tests.spark.adopting.plain import MEMORY, adopt, adopting, content_of, run, session_of
-from tests.spark.harness import Collected, FilesHarness
+from tests.spark.harness import Collected, FilesHarness, Harness, check
 from tests.spark.sources.test_kafka import KafkaHarness
 
+pyspark.cloudpickle.register_pickle_by_value(own)
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
 SCHEMA = "n bigint, at timestamp"
@@ -124,6 +130,87 @@ def test_files_go_on_as_a_format_of_spark(spark, tmp_path, checkpoint):
     p.read_from(source, name="numbers").stateful("mine", once).write_to(ps.sinks.custom(sink), name="out")
     adopt(spark, p, checkpoint, tmp_path)
     goes_on(spark, tmp_path, p, sink)
+
+
+class Counted(DataSource):
+    """Numbers below the one in a file, three in an epoch."""
+
+    @classmethod
+    def name(cls):
+        return "counted"
+
+    def schema(self):
+        return "n bigint"
+
+    def streamReader(self, schema):
+        return CountedReader(self.options["path"])
+
+
+class CountedReader(DataSourceStreamReader):
+    def __init__(self, path):
+        self.path, self.at = path, 0
+
+    def initialOffset(self):
+        return {"n": 0}
+
+    def latestOffset(self, start=None, limit=None):
+        first = self.at if start is None else start["n"]
+        self.at = min(int(Path(self.path).read_text()), first + 3)
+        return {"n": self.at}
+
+    def partitions(self, start, end):
+        self.at = max(self.at, end["n"])
+        return [InputPartition((start["n"], end["n"]))]
+
+    def read(self, partition):
+        yield from ((n % 7,) for n in range(*partition.value))
+
+    def commit(self, end):
+        pass
+
+
+def test_a_data_source_in_python_goes_on(spark, tmp_path):
+    (tmp_path / "numbers").write_text("5")
+    session = session_of(spark, MEMORY)
+    session.dataSource.register(Counted)
+    frame = session.readStream.format("counted").option("path", str(tmp_path / "numbers")).load()
+    old = run(once(frame), tmp_path / "checkpoint", until=lambda offset: json.loads(offset)["n"] >= 5)
+    sink, p = Collected(), ps.Pipeline()
+    source = ps.sources.custom(Counted, schema="n bigint", path=str(tmp_path / "numbers"))
+    p.read_from(source, name="numbers").stateful("mine", once).write_to(ps.sinks.custom(sink), name="out")
+    adoption = adopt(spark, p, tmp_path / "checkpoint", tmp_path)
+    assert (adoption.sources[0].kind, adoption.sources[0].source) == ("custom", "numbers")
+    (tmp_path / "numbers").write_text("12")
+    harness = CountedHarness(spark, tmp_path)
+    harness.runs = 1
+    harness.run(p, until=12)
+    assert [sorted(row.n for row in rows) for rows in (old, sink.rows)] == [[0, 1, 2, 3, 4], [5, 6]]
+
+
+class CountedHarness(Harness):
+    def wait_for(self, running, until):
+        def read():
+            epoch = running.checkpoint.committed()
+            offsets = running.checkpoint.offsets(epoch).offsets if epoch >= 0 else [None]
+            return not running.active or all(offset and json.loads(offset)["n"] >= until for offset in offsets)
+
+        assert wait_until(read, self.read_seconds, step=0.05)
+        check(running)
+
+
+def test_a_query_without_state_goes_on(spark, tmp_path):
+    put(tmp_path / "in", *range(5))
+    old = run(plain(session_of(spark, MEMORY), tmp_path / "in"), tmp_path / "checkpoint")
+    sink, p = Collected(), ps.Pipeline()
+    source = ps.sources.files(str(tmp_path / "in"), "json", schema=SCHEMA, streaming=True, maxFilesPerTrigger=1)
+    p.read_from(source, name="numbers").write_to(ps.sinks.custom(sink), name="out")
+    adoption = adopt(spark, p, tmp_path / "checkpoint", tmp_path)
+    assert (adoption.operators, adoption.begins_empty) == ([], [])
+    put(tmp_path / "in", *range(5, 10))
+    harness = FilesHarness(spark, tmp_path)
+    harness.runs = 1
+    harness.run(p, until=2)
+    assert sorted([row.n for row in old] + [row.n for row in sink.rows]) == list(range(10))
 
 
 def test_an_epoch_that_was_not_committed_is_read_again(spark, tmp_path):

@@ -106,8 +106,14 @@ def test_formats_of_spark_keep_their_own_offsets(offset, format, fits):
 def test_an_offset_of_a_form_of_its_own_is_refused_by_other_sources():
     assert refusal([old(0, '{"cursor":"a"}')], [IN]) == (
         'Source 0 (custom, {"cursor": "a"}) fits no source of the job: its offset is of a form of its own, so read it with '
-        "ps.sources.spark and the format that wrote it; a source of another kind cannot take it over."
+        "what wrote it: a format by ps.sources.spark, a data source in Python by ps.sources.custom."
     )
+
+
+def test_a_data_source_in_python_goes_on_whatever_its_offset_looks_like():
+    for offset in ('{"cursor":"a"}', "7", '{"orders":{"0":1}}'):
+        assert chosen([old(0, offset)], [NewSource("mine", "custom")]) == {0: "mine"}
+    assert "fits no source of the job" in refusal([files(0)], [NewSource("mine", "custom")])
 
 
 def test_a_source_that_has_not_begun_is_left_out():

@@ -135,6 +135,8 @@ class Adopting:
         store = StateStore.ROCKSDB if self._job.plan.stateful else None
         self._job.use_store_for(None, store)
         lay_down(self._job, self._settings, self._building, self._scratch / "rows", {})
+        if not self._job.plan.operators:
+            return []
         check_operators(self._job.spark, self._building, 0, self._job.plan)
         own_code = {stage for stage, layout in self._job.plan.stateful.items() if layout.kind is StageKind.OPAQUE}
         operators = examine(opened(str(self._building))).operators
