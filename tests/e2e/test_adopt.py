@@ -43,7 +43,7 @@ def files_of(folder):
 def results(*folders):
     """Window -> its results, all that there are."""
     found = defaultdict(list)
-    for path in (path for folder in folders for path in folder.rglob("*.json")):
+    for path in (path for folder in folders for path in folder.glob("*.json")):
         for line in path.read_text().splitlines():
             row = json.loads(line)
             start = datetime.fromisoformat(row["window"]["start"].replace("Z", "+00:00"))

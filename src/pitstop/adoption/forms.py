@@ -12,6 +12,8 @@ from pitstop.doctor.schemas import Column, ColumnFamily
 _BY_AGGREGATE = (OperatorKind.AGGREGATE, OperatorKind.SESSION)
 """Kinds whose values bear the names of aggregates, which tell a min from a max of the same type."""
 _WORDS = {OperatorKind.GROUP_STATE: "state of your own", OperatorKind.PROCESSOR: "processor"}
+_OF_JVM = ("flatMapGroupsWithState", "transformWithStateExec")
+"""Spark's names of operators that call functions in Scala or Java."""
 _COUNTS, _MOST_NAMED = "keyToNumValues", 6
 _OURS = "$"
 """The beginning of the names of families that Spark adds to a processor's variables."""
@@ -94,6 +96,8 @@ def difference(old: Operator, new: Operator, unused: Unused = NOTHING) -> str:
     """Return the difference that keeps the state from being moved, as a clause; empty if there is none."""
     if old.kind is not new.kind:
         return f"it is of kind {kind_in_words(old)}, and the stage of kind {kind_in_words(new)}"
+    if old.spark_name in _OF_JVM:
+        return "its function is in Scala or Java, and a job's are in Python"
     before = {family.name: family for family in old.families}
     after = {family.name: family for family in new.families}
     missing = sorted(before.keys() - after.keys())

@@ -5,6 +5,7 @@ import shutil
 from datetime import datetime
 from pathlib import Path
 
+import fsspec
 import pyspark.cloudpickle
 import pytest
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
@@ -211,6 +212,20 @@ def test_a_query_without_state_goes_on(spark, tmp_path):
     harness.runs = 1
     harness.run(p, until=2)
     assert sorted([row.n for row in old] + [row.n for row in sink.rows]) == list(range(10))
+
+
+def test_a_checkpoint_in_an_object_store_goes_on(spark, tmp_path, checkpoint):
+    store = fsspec.filesystem("memory")
+    store.put(str(checkpoint), "/adopted", recursive=True)
+    shutil.rmtree(checkpoint)
+    sink = Collected()
+    pipeline = job_of(tmp_path / "in", sink)
+    try:
+        adoption = adopt(spark, pipeline, "memory://adopted", tmp_path)
+    finally:
+        store.rm("/adopted", recursive=True)
+    assert [operator.rows for operator in adoption.operators] == [10]
+    goes_on(spark, tmp_path, pipeline, sink)
 
 
 def test_an_epoch_that_was_not_committed_is_read_again(spark, tmp_path):

@@ -195,6 +195,11 @@ def test_variables_of_a_processor_may_be_added_and_not_lost():
     )
 
 
+def test_a_function_in_scala_is_refused():
+    old = replace(processor(("total", "rows bigint")), spark_name="transformWithStateExec")
+    assert difference(old, processor(("total", "rows bigint"))) == "its function is in Scala or Java, and a job's are in Python"
+
+
 def test_operators_in_words():
     assert in_words(aggregate()) == "aggregate by window, name"
     assert in_words(processor(("total", "rows bigint"))) == "processor with total"
