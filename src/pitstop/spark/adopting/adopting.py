@@ -115,11 +115,14 @@ class Adopting:
             self._scratch / "raw",
         )
         built = Checkpoint(self._building)
-        if self._moves:
-            moving.move()
-        else:
-            pretend_to_have_run(built, 0, self.epoch.watermark_ms)
-        self._refuse_if_running()
+        try:
+            if self._moves:
+                moving.move()
+            else:
+                pretend_to_have_run(built, 0, self.epoch.watermark_ms)
+        finally:
+            # A query that runs removes old files, and without these the move fails: the reason comes first.
+            self._refuse_if_running()
         take_over_offsets(saved, self._job.plan.source_slots, built, built.committed(), {})
         take_over_file_logs(saved, self._job.plan, self._building, {})
         built.begin_with(None)
