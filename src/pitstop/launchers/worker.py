@@ -25,6 +25,8 @@ ADOPT_SECONDS = 6 * 3600.0
 """The longest that an adoption takes, which writes all state of a checkpoint anew."""
 _at_once = threading.BoundedSemaphore(2)
 """The most processes at once: each starts a JVM."""
+_adoption = threading.BoundedSemaphore(1)
+"""Adoptions may take hours: they come one after the other, and keep no other task waiting."""
 
 
 def do_task(task: Task, folder: WorkerFolder, environment: Mapping[str, str]) -> Any:
@@ -36,7 +38,7 @@ def do_task(task: Task, folder: WorkerFolder, environment: Mapping[str, str]) ->
     folder.request.write_text(json.dumps(to_json(task)))
     command = [sys.executable, "-m", "pitstop.runner", "worker", "--task", task.kind, "--folder", str(folder.root)]
     try:
-        with _at_once:
+        with _adoption if isinstance(task, Adopt) else _at_once:
             code = _run(command, folder.log, environment, task)
         if not folder.result.exists():
             raise EngineError(f"{in_words(task)} ended without a result (exit code {code}): {_end_of(folder)}")
