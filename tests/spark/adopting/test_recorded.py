@@ -305,3 +305,25 @@ def test_a_job_goes_on_from_a_recorded_checkpoint(spark, tmp_path, release, scen
     write(inputs, 4, NEW[1])
     harness.run(job_of(case, inputs, second, more=True), until=5)
     assert case.got(first.rows + second.rows) == case.expected()
+
+
+def test_the_operators_of_a_query_become_stages_of_their_own(spark, tmp_path):
+    case, inputs, sink = CASES["chain"], tmp_path / "inputs", Collected()
+    checkpoint = unpacked("4.2", "chain", tmp_path, inputs)
+    for number, events in enumerate([*RECORDED, *NEW]):
+        write(inputs, number, events)
+    p = ps.Pipeline()
+    source = ps.sources.files(str(inputs), "json", schema=SCHEMA, streaming=True, maxFilesPerTrigger=1)
+    rows = p.read_from(source, name="events").with_timestamps("at", allowed_lag="10 seconds")
+    once_each = rows.stateful("once", lambda frame: frame.dropDuplicates(["id", "at"])).with_timestamps("at")
+    counted = once_each.stateful("counts", lambda frame: frame.groupBy(F.window("at", "10 seconds"), "name").count())
+    counted.write_to(ps.sinks.custom(sink), name="out")
+    adoption = adopt(spark, p, checkpoint, tmp_path)
+    assert {operator.what: operator.stage for operator in adoption.operators} == {
+        "aggregate by window, name": "counts",
+        "dropDuplicates by id, at": "once",
+    }
+    harness = FilesHarness(spark, tmp_path)
+    harness.runs = 1
+    harness.run(p, until=5)
+    assert case.got(sink.rows) == case.expected()

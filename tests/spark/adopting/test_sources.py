@@ -170,6 +170,14 @@ class CountedReader(DataSourceStreamReader):
         pass
 
 
+def test_state_goes_on_in_another_number_of_partitions(spark, tmp_path, checkpoint):
+    sink = Collected()
+    pipeline = job_of(tmp_path / "in", sink)
+    adoption = adopt(spark, pipeline, checkpoint, tmp_path, partitions=3)
+    assert (adoption.partitions, manifests.read(adoption.snapshot.path).partitions) == (3, 3)
+    goes_on(spark, tmp_path, pipeline, sink)
+
+
 def test_a_data_source_in_python_goes_on(spark, tmp_path):
     (tmp_path / "numbers").write_text("5")
     session = session_of(spark, MEMORY)
@@ -282,7 +290,8 @@ def test_what_does_not_fit_is_refused_with_the_way_out(spark, tmp_path, checkpoi
     folder = tmp_path / "in"
     assert refused(spark, job_of(folder, Collected(), two_keys), checkpoint, tmp_path) == (
         "Operator 0 (dropDuplicates by n) does not fit stage 'mine': its key is (n bigint), and that of the stage (n bigint, at "
-        "timestamp). Bring the query's code as it is, and change it after the adoption."
+        "timestamp). Bring the query's code as it is, without columns that it does not use, and change it after the "
+        "adoption."
     )
     shutil.rmtree(tmp_path / "scratch")
     put(tmp_path / "elsewhere", 1)

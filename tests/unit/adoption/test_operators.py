@@ -115,8 +115,8 @@ def test_other_names_are_taken_only_if_the_user_says_so():
 )
 def test_another_form_is_refused_with_the_difference(new, clause):
     assert refusal([aggregate()], [place("counts", new)]) == (
-        f"Operator 0 (aggregate by window, name) does not fit stage 'counts': {clause}. Bring the query's code as it is, and "
-        "change it after the adoption."
+        f"Operator 0 (aggregate by window, name) does not fit stage 'counts': {clause}. Bring the query's code as it is, without "
+        "columns that it does not use, and change it after the adoption."
     )
     assert "does not fit" in refusal([aggregate()], [place("counts", new)], {0: "counts"})
 
