@@ -112,8 +112,8 @@ def _candidates(old: Operator, places: Sequence[Place], choice: str | None) -> l
     if similar:
         raise IncompatibleError(
             f"Operator {old.number} ({in_words(old)}) does not fit stage '{similar[0].slot.stage}': "
-            f"{difference(old, similar[0].operator, similar[0].unused)}. Bring the query's code as it is, without columns that it "
-            "does not use, and change it after the adoption."
+            f"{difference(old, similar[0].operator, similar[0].unused)}. Bring the query's code as it is, without columns that "
+            "it does not use, and change it after the adoption."
         )
     stages = list(dict.fromkeys(place.slot.stage for place in places))
     raise IncompatibleError(
