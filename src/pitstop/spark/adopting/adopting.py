@@ -22,9 +22,9 @@ from pitstop.errors import ConflictError, EngineError, IncompatibleError, UsageE
 from pitstop.kit.ids import new_lineage
 from pitstop.model.adoption import AdoptedOperator, AdoptedSource, Adoption
 from pitstop.model.config import StateStore
-from pitstop.model.layout import StageKind
 from pitstop.model.snapshot import SnapshotManifest
 from pitstop.pipeline.specs import SourceSpec
+from pitstop.plan.kinds import rules_of
 from pitstop.plan.model import SourceSlot
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
@@ -141,7 +141,7 @@ class Adopting:
         if not self._job.plan.operators:
             return []
         check_operators(self._job.spark, self._building, 0, self._job.plan)
-        own_code = {stage for stage, layout in self._job.plan.stateful.items() if layout.kind is StageKind.OPAQUE}
+        own_code = {stage for stage, layout in self._job.plan.stateful.items() if rules_of(layout.kind).is_own_code}
         operators = examine(opened(str(self._building))).operators
         unused = self._unused_columns(operators)
         slots = enumerate(self._job.plan.operators)
