@@ -292,8 +292,9 @@ def test_a_job_goes_on_from_a_recorded_checkpoint(spark, tmp_path, release, scen
     adoption = adopt(spark, job_of(case, inputs, first), checkpoint, tmp_path)
 
     assert content_of(checkpoint) == before
-    assert (adoption.epoch, adoption.partitions, adoption.begins_empty, adoption.begins_anew) == (3, 2, [], [])
     facts = json.loads((tmp_path / scenario / "facts.json").read_text())
+    assert (adoption.epoch, adoption.partitions) == (facts["committed"], facts["partitions"])
+    assert (adoption.begins_empty, adoption.begins_anew) == ([], [])
     if case is not JOIN:
         assert [operator.rows for operator in adoption.operators] == facts["rows"] or scenario.startswith("processor")
     shutil.rmtree(checkpoint)
