@@ -13,6 +13,12 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
 OWN = [kind for kind in KINDS if kind.name != "limit"]
 ONLY_ON_DISK = ("transformWithState",)
+ALWAYS = {
+    ("groupBy(window).agg", "memory"),
+    ("left semi join", "memory"),
+    ("transformWithState (value, list, map, timers)", "rocksdb"),
+}
+"""Kinds and stores that are in every run of the tests."""
 STORES = {
     "memory": MEMORY,
     "rocksdb": ROCKSDB,
@@ -45,7 +51,7 @@ def cases():
         for store in STORES:
             if store == "memory" and kind.name.startswith(ONLY_ON_DISK):
                 continue
-            always = store == ("rocksdb" if kind.name.startswith(ONLY_ON_DISK) else "memory")
+            always = (kind.name, store) in ALWAYS
             yield pytest.param(kind, store, id=f"{kind.name}-{store}", marks=[] if always else [pytest.mark.long])
 
 

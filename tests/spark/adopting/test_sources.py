@@ -125,6 +125,7 @@ def test_a_topic_that_was_created_again_is_refused(spark, tmp_path, broker):
     )
 
 
+@pytest.mark.long
 def test_files_go_on_as_a_format_of_spark(spark, tmp_path, checkpoint):
     sink, p = Collected(), ps.Pipeline()
     source = ps.sources.spark("json", schema=SCHEMA, path=str(tmp_path / "in"), maxFilesPerTrigger=1)
@@ -178,6 +179,7 @@ def test_state_goes_on_in_another_number_of_partitions(spark, tmp_path, checkpoi
     goes_on(spark, tmp_path, pipeline, sink)
 
 
+@pytest.mark.long
 def test_a_data_source_in_python_goes_on(spark, tmp_path):
     (tmp_path / "numbers").write_text("5")
     session = session_of(spark, MEMORY)
@@ -207,6 +209,7 @@ class CountedHarness(Harness):
         check(running)
 
 
+@pytest.mark.long
 def test_a_query_without_state_goes_on(spark, tmp_path):
     put(tmp_path / "in", *range(5))
     old = run(plain(session_of(spark, MEMORY), tmp_path / "in"), tmp_path / "checkpoint")
@@ -222,6 +225,7 @@ def test_a_query_without_state_goes_on(spark, tmp_path):
     assert sorted([row.n for row in old] + [row.n for row in sink.rows]) == list(range(10))
 
 
+@pytest.mark.long
 def test_a_checkpoint_in_an_object_store_goes_on(spark, tmp_path, checkpoint):
     store = fsspec.filesystem("memory")
     store.put(str(checkpoint), "/adopted", recursive=True)
