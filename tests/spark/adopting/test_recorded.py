@@ -19,9 +19,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 import pitstop as ps
+from pitstop.kit.waiting import wait_until
 from tests.spark.adopting import test_recorded as own
 from tests.spark.adopting.plain import adopt, content_of
-from tests.spark.harness import Collected, FilesHarness
+from tests.spark.harness import Collected, FilesHarness, Harness, check
 from tests.unit.doctor.recorded import ARCHIVES, names, release_of
 
 pyspark.cloudpickle.register_pickle_by_value(own)
@@ -328,3 +329,32 @@ def test_the_operators_of_a_query_become_stages_of_their_own(spark, tmp_path):
     harness.runs = 1
     harness.run(p, until=5)
     assert case.got(sink.rows) == case.expected()
+
+
+class RateHarness(Harness):
+    def wait_for(self, running, until):
+        def read():
+            epoch = running.checkpoint.committed()
+            offsets = running.checkpoint.offsets(epoch).offsets if epoch >= 0 else [None]
+            return not running.active or all(offset and json.loads(offset)["offset"] >= until for offset in offsets)
+
+        assert wait_until(read, self.read_seconds, step=0.05)
+        check(running)
+
+
+@pytest.mark.long
+def test_another_format_of_spark_goes_on(spark, tmp_path):
+    checkpoint = unpacked("3.5", "rate", tmp_path, tmp_path / "inputs")
+    sink, p = Collected(), ps.Pipeline()
+    rows = p.read_from(ps.sources.spark("rate-micro-batch", rowsPerBatch=10), name="numbers")
+    rows.stateful("mine", lambda frame: frame.dropDuplicates(["value"])).write_to(ps.sinks.custom(sink), name="out")
+    adoption = adopt(spark, p, checkpoint, tmp_path)
+    log = (checkpoint / "offsets" / str(adoption.epoch)).read_text().splitlines()
+    first = json.loads(log[-1])["offset"]
+    assert [operator.rows for operator in adoption.operators] == [first]
+    harness = RateHarness(spark, tmp_path)
+    harness.runs = 1
+    harness.run(p, until=first + 30)
+    values = sorted(row.value for row in sink.rows)
+    assert values == list(range(first, first + len(values)))
+    assert len(values) >= 30
