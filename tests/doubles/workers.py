@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 from pitstop.control.ports import Standby
 from pitstop.errors import NotFoundError, UsageError
+from pitstop.model.adoption import Adoption
 from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
-from pitstop.model.task import Compilation, Compile, ExportState, ImportState, QueryState, StateRows
+from pitstop.model.task import Adopt, Compilation, Compile, ExportState, ImportState, QueryState, StateRows
 from pitstop.plan.model import Plan
 from pitstop.snapshots import manifest as manifests
+from pitstop.snapshots.export import record_of
 from pitstop.snapshots.imported import imported_folder, with_imported
 from tests.doubles.scripts import Script
 
@@ -46,6 +49,17 @@ class ScriptedWorkers:
             return len(content.splitlines())
 
         return with_imported(Path(task.snapshot), manifest, DataFolder(Path(task.data)), task.name, task.stage, write)
+
+    def adopt(self, task: Adopt) -> Adoption:
+        """Adopt an empty checkpoint: all stages of the script begin empty."""
+        plan = Script.read(task.source.artifact).plan
+        adoption = Adoption(task.checkpoint, "4.3 or later", 0, 0, 1, [], [], list(plan.stateful), list(plan.sources), [])
+        if task.only_plan:
+            return adoption
+        folder = DataFolder(Path(task.data)).new_snapshot(task.name)
+        manifest = SnapshotManifest(task.name, "adopted", None, "adopted", 0, 0.0, None, plan.to_dict(), 1, "", {}, {}, {})
+        manifests.write(folder, manifest)
+        return dataclasses.replace(adoption, snapshot=record_of(manifest, folder))
 
     def hold(self, seconds: float) -> Standby | None:
         """Do nothing: the new version starts cold."""

@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from pitstop.cli import (
+    adopting,
     apply,
     artifacts,
     backups,
@@ -342,6 +343,7 @@ pgwire.add_to(app)
 artifacts.add_to(app)
 connectors.add_to(app)
 doctor.add_to(app)
+adopting.add_to(app)
 app.add_typer(maps.app, name="map")
 app.add_typer(states.app, name="snapshot")
 app.add_typer(cluster.app, name="cluster")

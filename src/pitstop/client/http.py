@@ -9,7 +9,7 @@ import json
 import os
 import socket
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, cast
 from urllib.parse import quote
@@ -27,12 +27,13 @@ from pitstop.kit.version import __version__
 from pitstop.machine.claimed_folders import HEADER, claim
 from pitstop.machine.tcp import loopback_addresses
 from pitstop.maps.model import Entry, EventKind, JournalEvent
+from pitstop.model.adoption import Adoption
 from pitstop.model.audit import USER_HEADER, AuditEntry
 from pitstop.model.job import JobState
 from pitstop.model.operation import StateAtStart
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.model.task import StateRows
-from pitstop.service.api import OPERATION_SECONDS, UPDATE_SECONDS, SubmitRequest
+from pitstop.service.api import ADOPT_SECONDS, NOTHING_SAID, OPERATION_SECONDS, UPDATE_SECONDS, SubmitRequest
 from pitstop.service.asked import not_in_time
 from pitstop.service.history import JobHistory, Step
 from pitstop.service.job_views import JobGraph, JobVerb, JobVersion, OptionInForce
@@ -121,6 +122,25 @@ class HttpService:
     def check(self, request: SubmitRequest, job: str | None = None, snapshot: str | None = None) -> CheckResult:
         more = {"options": request.options, "job": job, "snapshot": snapshot}
         return self._post_artifact(CheckResult, "/check", request, more, repeatable=True)
+
+    def adopt(
+        self,
+        request: SubmitRequest,
+        checkpoint: str,
+        name: str | None = None,
+        operators: Mapping[int, str] = NOTHING_SAID,
+        sources: Mapping[int, str] = NOTHING_SAID,
+        only_plan: bool = False,
+    ) -> Adoption:
+        more = {
+            "options": request.options,
+            "checkpoint": checkpoint,
+            "name": name,
+            "operators": dict(operators),
+            "sources": dict(sources),
+            "only_plan": only_plan,
+        }
+        return self._post_artifact(Adoption, "/adoptions", request, more, timeout=_timeout(ADOPT_SECONDS))
 
     def update(self, name_or_id: str, request: SubmitRequest, watch_seconds: float = 0.0) -> UpdateResult:
         more = {"options": request.options, "snapshot": request.initial_snapshot, "watch_seconds": watch_seconds}

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import NewType, Protocol, TypeVar
 
 from pitstop.errors import Problem
+from pitstop.model.adoption import Adoption
 from pitstop.model.cluster import Member, MemberState
 from pitstop.model.job import Job, JobState, KeptVersion, Progress, Version
 from pitstop.model.job_event import JobEvent
@@ -16,7 +17,7 @@ from pitstop.model.operation import Operation, Request, Result
 from pitstop.model.run import Command, Observation, Order
 from pitstop.model.sample import Sample
 from pitstop.model.snapshot import SnapshotRecord
-from pitstop.model.task import Compilation, Compile, ExportState, ImportState, QueryState, Rehearse, StateRows
+from pitstop.model.task import Adopt, Compilation, Compile, ExportState, ImportState, QueryState, Rehearse, StateRows
 
 T = TypeVar("T")
 RunHandle = NewType("RunHandle", str)
@@ -459,6 +460,8 @@ class Workers(Protocol):
     def export_state(self, task: ExportState) -> None: ...
 
     def import_state(self, task: ImportState) -> SnapshotRecord: ...
+
+    def adopt(self, task: Adopt) -> Adoption: ...
 
     def hold(self, seconds: float) -> Standby | None:
         """Reserve a warm runner and return it; None if none is ready within ``seconds``."""

@@ -153,6 +153,10 @@ class Tree:
         """Return the bytes of a file. OSError if it cannot be read."""
         return self._folder.read(name, start, end)
 
+    def local_path(self, name: str) -> Path | None:
+        """Return the absolute path of a file of this machine; None for one in an object store."""
+        return Path(self.address, name).absolute() if isinstance(self._folder, LocalFolder) else None
+
 
 def opened(address: str) -> Tree:
     """Return the files of the folder at a path or an address such as ``s3://bucket/folder``. UsageError if there is none."""

@@ -20,11 +20,12 @@ from pitstop.launchers.standby import HeldSpare
 from pitstop.launchers.watcher import Watcher
 from pitstop.launchers.worker import do_task
 from pitstop.machine.rotating import Rotation
+from pitstop.model.adoption import Adoption
 from pitstop.model.cluster import EngineInfo
 from pitstop.model.config import OWN_ENGINE
 from pitstop.model.data_folder import DataFolder, SpareFolder
 from pitstop.model.snapshot import SnapshotRecord
-from pitstop.model.task import Compilation, Compile, ExportState, ImportState, QueryState, StateRows, Task
+from pitstop.model.task import Adopt, Compilation, Compile, ExportState, ImportState, QueryState, StateRows, Task
 
 log = structlog.get_logger("pitstop.launcher")
 
@@ -126,6 +127,9 @@ class LocalProcessLauncher:
 
     def import_state(self, task: ImportState) -> SnapshotRecord:
         return from_json(SnapshotRecord, self._do(task))
+
+    def adopt(self, task: Adopt) -> Adoption:
+        return from_json(Adoption, self._do(task))
 
     def _do(self, task: Task) -> Any:
         """Do a task of runner.worker_tasks in its own process and return the JSON value of its result."""

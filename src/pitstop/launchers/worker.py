@@ -16,13 +16,17 @@ from pitstop.kit.jsonable import to_json
 from pitstop.launchers.processes import run_to_end
 from pitstop.launchers.spares import last_line
 from pitstop.model.data_folder import WorkerFolder
-from pitstop.model.task import Compile, Task, in_words, remedy
+from pitstop.model.task import Adopt, Compile, Task, in_words, remedy
 
 START_SECONDS = 30.0
 """The seconds that a process and Spark take to start, beside the time that the job's option compile_timeout gives to its code."""
 STATE_SECONDS = 600.0
+ADOPT_SECONDS = 6 * 3600.0
+"""The longest that an adoption takes, which writes all state of a checkpoint anew."""
 _at_once = threading.BoundedSemaphore(2)
 """The most processes at once: each starts a JVM."""
+_adoption = threading.BoundedSemaphore(1)
+"""Adoptions may take hours: they come one after the other, and keep no other task waiting."""
 
 
 def do_task(task: Task, folder: WorkerFolder, environment: Mapping[str, str]) -> Any:
@@ -34,7 +38,7 @@ def do_task(task: Task, folder: WorkerFolder, environment: Mapping[str, str]) ->
     folder.request.write_text(json.dumps(to_json(task)))
     command = [sys.executable, "-m", "pitstop.runner", "worker", "--task", task.kind, "--folder", str(folder.root)]
     try:
-        with _at_once:
+        with _adoption if isinstance(task, Adopt) else _at_once:
             code = _run(command, folder.log, environment, task)
         if not folder.result.exists():
             raise EngineError(f"{in_words(task)} ended without a result (exit code {code}): {_end_of(folder)}")
@@ -47,11 +51,14 @@ def do_task(task: Task, folder: WorkerFolder, environment: Mapping[str, str]) ->
 
 
 def _run(command: list[str], log_file: Path, environment: Mapping[str, str], task: Task) -> int:
-    seconds = START_SECONDS + task.seconds if isinstance(task, Compile) else STATE_SECONDS
+    seconds = START_SECONDS + task.seconds if isinstance(task, Compile) else _LONGEST.get(type(task), STATE_SECONDS)
     try:
         return run_to_end(command, log_file, environment, seconds)
     except subprocess.TimeoutExpired:
         raise WaitTimeoutError(f"{in_words(task)} was not done within {seconds:.0f} seconds.{remedy(task)}") from None
+
+
+_LONGEST: dict[type[Task], float] = {Adopt: ADOPT_SECONDS}
 
 
 def _end_of(folder: WorkerFolder) -> str:

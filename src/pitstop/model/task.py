@@ -117,8 +117,29 @@ class ImportState:
     """The new snapshot's name."""
 
 
-Task = Compile | Rehearse | QueryState | ExportState | ImportState
-TASKS: dict[str, type[Task]] = {kind.kind: kind for kind in (Compile, Rehearse, QueryState, ExportState, ImportState)}
+@dataclass(frozen=True)
+class Adopt:
+    """Adopt a checkpoint of Spark for a job as a snapshot, or plan that; answered with an Adoption."""
+
+    kind: ClassVar = "adopt"
+    source: JobSource
+    options: dict[str, Any]
+    checkpoint: str
+    """The checkpoint's folder, or its address in an object store."""
+    operators: dict[int, str]
+    """Number of an operator of the checkpoint -> the stage that takes over its state, where the user says it."""
+    sources: dict[int, str]
+    """Number of a source of the checkpoint -> the source that goes on in its place, where the user says it."""
+    data: str
+    """The data folder in which the snapshot is made."""
+    name: str
+    """The snapshot's name."""
+    only_plan: bool = False
+    """True if nothing is made."""
+
+
+Task = Compile | Rehearse | QueryState | ExportState | ImportState | Adopt
+TASKS: dict[str, type[Task]] = {kind.kind: kind for kind in (Compile, Rehearse, QueryState, ExportState, ImportState, Adopt)}
 
 
 def remedy(task: Task) -> str:
@@ -132,5 +153,7 @@ def in_words(task: Task) -> str:
         return f"Compiling {task.source.artifact.rsplit('/', 1)[-1]}"
     if isinstance(task, Rehearse):
         return "The rehearsal"
+    if isinstance(task, Adopt):
+        return f"The adoption of {task.checkpoint}"
     what = {QueryState: "query", ExportState: "export", ImportState: "import"}[type(task)]
     return f"The {what} of the state of stage '{task.stage}'"

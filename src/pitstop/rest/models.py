@@ -106,6 +106,17 @@ class CheckBody(ArtifactBody):
     snapshot: str | None = Field(None, description="The snapshot to compare with")
 
 
+class AdoptBody(ArtifactBody):
+    """A checkpoint of Spark to adopt for a job."""
+
+    checkpoint: str = Field(description="The checkpointLocation of the query: a folder that the server reads, or an address")
+    name: str | None = Field(None, description="Name of the snapshot; default: the name of the job")
+    operators: dict[int, str] = Field(default_factory=dict, description="Number of an operator -> the stage that takes it over")
+    sources: dict[int, str] = Field(default_factory=dict, description="Number of a source -> the source that goes on there")
+    options: dict[str, Any] = Field(default_factory=dict, description="Job options")
+    only_plan: bool = Field(False, description="Make nothing, and tell what would become of each operator and source")
+
+
 class ConfigureBody(_Request):
     """Options of a suspended job that are to change."""
 

@@ -11,7 +11,7 @@ from pitstop.errors import PitstopError, UsageError
 from pitstop.kit.jsonable import from_json, to_json
 from pitstop.machine.named_secrets import hidden_in
 from pitstop.model.data_folder import DataFolder, WorkerFolder
-from pitstop.model.task import TASKS, Compile, ExportState, ImportState, QueryState, Task
+from pitstop.model.task import TASKS, Adopt, Compile, ExportState, ImportState, QueryState, Task
 from pitstop.runner.session import session
 
 
@@ -51,6 +51,13 @@ def import_state(task: ImportState, folder: WorkerFolder) -> object:
     return in_snapshot.put(session(folder.work), state, Path(task.file), DataFolder(Path(task.data)), task.name)
 
 
+def adopt(task: Adopt, folder: WorkerFolder) -> object:
+    """Adopt a checkpoint of Spark as a snapshot, or plan that."""
+    from pitstop.runner.adopting import adopted
+
+    return adopted(session(folder.work), task, folder.state)
+
+
 def _stage(task: QueryState | ExportState, folder: WorkerFolder) -> Any:
     """Return a stage's state in a verified snapshot, by links in which Spark finds all of it."""
     from pitstop.snapshots import manifest as manifests
@@ -70,6 +77,7 @@ WORK: dict[str, Callable[[Any, WorkerFolder], object]] = {
     QueryState.kind: query_state,
     ExportState.kind: export_state,
     ImportState.kind: import_state,
+    Adopt.kind: adopt,
 }
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from pitstop.control.ports import Waiter
 from pitstop.maps.model import Entry
+from pitstop.model.adoption import Adoption
 from pitstop.model.audit import AuditEntry
 from pitstop.model.job import JobState
 from pitstop.model.operation import Operation, Request, StateAtStart
@@ -43,6 +45,10 @@ from pitstop.sql.statements import Statement
 
 OPERATION_SECONDS = 300.0
 """The longest that a verb waits for its answer."""
+ADOPT_SECONDS = 6 * 3600.0
+"""The longest that an adoption waits: it writes all state of a checkpoint anew."""
+NOTHING_SAID: Mapping[int, str] = MappingProxyType({})
+"""Nothing of a checkpoint is assigned by hand."""
 UPDATE_SECONDS = 1800.0
 """The longest that an update waits: it compiles and rehearses the new version before anything stops."""
 
@@ -271,6 +277,22 @@ class Service(Protocol):
         """Make snapshot ``name`` (default: ``snapshot``, replaced) with the rows of a parquet file as the stage's state.
 
         UsageError if the rows do not have the form of the stage's state.
+        """
+        ...
+
+    def adopt(
+        self,
+        request: SubmitRequest,
+        checkpoint: str,
+        name: str | None = None,
+        operators: Mapping[int, str] = NOTHING_SAID,
+        sources: Mapping[int, str] = NOTHING_SAID,
+        only_plan: bool = False,
+    ) -> Adoption:
+        """Make snapshot ``name`` (default: the name of the job) of a checkpoint of Spark, from which the job goes on.
+
+        ``operators`` and ``sources``: their numbers in the checkpoint -> stage or source of the job, where several fit.
+        ``only_plan``: nothing is made. IncompatibleError if the job cannot take over the checkpoint.
         """
         ...
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -16,6 +16,7 @@ from pitstop.control.snapshot_use import goes_back_to, is_unread, job_that_needs
 from pitstop.errors import ConflictError, EngineError, NotFoundError, UsageError, WaitTimeoutError
 from pitstop.kit.ids import check_job_id, check_name, new_job_id
 from pitstop.maps.ports import MapStore
+from pitstop.model.adoption import Adoption
 from pitstop.model.audit import AuditEntry
 from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder
@@ -46,7 +47,8 @@ from pitstop.model.snapshot import SnapshotRecord
 from pitstop.model.task import StateRows
 from pitstop.plan.model import Plan
 from pitstop.service import updates
-from pitstop.service.api import OPERATION_SECONDS, UPDATE_SECONDS, BackupDesk, Cluster, SubmitRequest
+from pitstop.service.adopting import AdoptionDesk
+from pitstop.service.api import NOTHING_SAID, OPERATION_SECONDS, UPDATE_SECONDS, BackupDesk, Cluster, SubmitRequest
 from pitstop.service.artifacts import store_artifact, usual_name
 from pitstop.service.asked import Answered, Asked, wait
 from pitstop.service.audit import AuditTrail
@@ -98,6 +100,7 @@ class LocalService(Reads, MapVerbs, LogLevels):
         MapVerbs.__init__(self, maps)
         LogLevels.__init__(self, data, self._find)
         self._states, self._judge = StateDesk(workers, data), Judge(registry, workers, data)
+        self._adoptions = AdoptionDesk(workers, data)
         self._wake, self._cluster, self._now, self._new_id = wake, cluster, now, new_id
         self._sessions = sessions
         self._audit, self._statements = audit, Statements(self, catalog, queries or NoQueries())
@@ -334,6 +337,38 @@ class LocalService(Reads, MapVerbs, LogLevels):
                 raise
 
         return self._states.put(record.path, stage, content, target, register)
+
+    def adopt(
+        self,
+        request: SubmitRequest,
+        checkpoint: str,
+        name: str | None = None,
+        operators: Mapping[int, str] = NOTHING_SAID,
+        sources: Mapping[int, str] = NOTHING_SAID,
+        only_plan: bool = False,
+    ) -> Adoption:
+        usual = usual_name(request.artifact_name, request.artifact_bytes)
+        snapshot = check_name("snapshot", usual if name is None else name)
+        options = {key: value for key, value in request.options.items() if value is not None}
+        if not only_plan:
+            self._refuse_if_taken(snapshot)
+        source = self._source(request, JobConfig.from_options(options))
+        task = self._adoptions.task(source, options, checkpoint, operators, sources, snapshot)
+        if only_plan:
+            return self._adoptions.plan(task)
+
+        def register(new: SnapshotRecord) -> None:
+            with self._registry.transaction():
+                self._refuse_if_taken(snapshot)
+                self._registry.add_snapshot(new)
+
+        return self._adoptions.adopt(task, register)
+
+    def _refuse_if_taken(self, snapshot: str) -> None:
+        """Raise ConflictError if there is a snapshot of that name, or a job makes one."""
+        self._refuse_if_exporting(snapshot)
+        if self._registry.get_snapshot(snapshot) is not None:
+            raise ConflictError(f"There is a snapshot '{snapshot}': choose another name (--name), or delete it.")
 
     def server_info(self) -> ClusterInfo:
         return self._cluster.info()

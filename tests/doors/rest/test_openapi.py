@@ -55,6 +55,7 @@ def test_it_holds_every_noun_and_verb(document):
         ("POST", "/api/v1/jobs/{job}/discard"),
         ("GET", "/api/v1/kept-states"),
         ("POST", "/api/v1/jobs/{job}/snapshots"),
+        ("POST", "/api/v1/adoptions"),
         ("POST", "/api/v1/snapshots/{name}/stages/{stage}/query"),
         ("GET", "/api/v1/snapshots/{name}/stages/{stage}/state"),
         ("PUT", "/api/v1/snapshots/{name}/stages/{stage}/state"),

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from pyspark import java_gateway
 from pyspark.sql import DataFrame, SparkSession
 
-from pitstop.spark.internals.jvm import classes, hadoop_settings, java_frame, session_of
+from pitstop.spark.internals.java_code import call, new, shared_class
+from pitstop.spark.internals.jvm import classes, gateway, hadoop_settings, java_frame, session_of
 
 _start_callback_server: Callable[[Any], None] = java_gateway.ensure_callback_server_started
 
@@ -80,11 +81,52 @@ def raw_state(spark: SparkSession, checkpoint: Path, epoch: int, operator: int, 
     )
 
 
+def raw_state_of_memory(
+    spark: SparkSession, checkpoint: Path, epoch: int, operator: int, store: str, family: str, form: DataFrame
+) -> DataFrame:
+    """Return one store's state, kept by the provider in memory, in the raw form of the rows ``form``, as rows of ``family``.
+
+    That provider knows no column families, so Spark's raw reader refuses it.
+    """
+    reader = spark.read.format("statestore").option("operatorId", operator).option("batchId", epoch)
+    rows = java_frame(reader.option("storeName", store).load(str(checkpoint)))
+    key, values = (rows.schema().apply(place).dataType() for place in (0, 1))
+    prefix = java_frame(form).schema().apply(0).dataType().length()
+    java_class = shared_class(spark, "StateBytes")
+    function = new(spark, java_class, key, values.length(), prefix, family)
+    raw = call(spark, java_class, "raw", rows.queryExecution().toRdd().toJavaRDD(), function)
+    return DataFrame(session_of(spark).internalCreateDataFrame(raw, java_frame(form).schema(), False), spark)
+
+
+def with_values(spark: SparkSession, state: DataFrame, family: str, schemas: tuple[Any, Any], places: Sequence[int]) -> DataFrame:
+    """Return raw state in which the values of a column family have the fields at these places, in their order; -1 gives null.
+
+    ``schemas``: of the values before and after, in Java's form (:func:`store_schemas`).
+    """
+    array = gateway(spark).new_array(classes(spark).int, len(places))
+    for number, place in enumerate(places):
+        array[number] = place
+    frame = java_frame(state)
+    prefix = frame.schema().apply(0).dataType().length()
+    java_class = shared_class(spark, "StateValues")
+    function = new(spark, java_class, family, *schemas, array, prefix)
+    changed = call(spark, java_class, "over", frame.queryExecution().toRdd().toJavaRDD(), function)
+    return DataFrame(session_of(spark).internalCreateDataFrame(changed, frame.schema(), False), spark)
+
+
 def store_forms(spark: SparkSession, checkpoint: Path, operator: int, store: str, files: list[str]) -> dict[str, str]:
     """Return column family -> the types of its keys and values, without names, of one store of an operator.
 
     ``files``: where Spark says that the schema is; none if it is in its usual place.
     """
+    schemas = store_schemas(spark, checkpoint, operator, store, files)
+    return {family: f"{_types(key)} -> {_types(value)}" for family, (key, value) in schemas.items()}
+
+
+def store_schemas(
+    spark: SparkSession, checkpoint: Path, operator: int, store: str, files: list[str]
+) -> dict[str, tuple[Any, Any]]:
+    """Return column family -> Java's schemas of its keys and values, of one store of an operator. ``files`` as above."""
     jvm = classes(spark)
     state = jvm.org.apache.spark.sql.execution.streaming.state
     at = state.StateStoreId(str(checkpoint / "state"), operator, 0, store)
@@ -94,9 +136,7 @@ def store_forms(spark: SparkSession, checkpoint: Path, operator: int, store: str
     none = jvm.scala.Option.empty()
     families = state.StateSchemaCompatibilityChecker(provider, hadoop_settings(spark), listed, none, False).readSchemaFile()
     column_families = [families.apply(number) for number in range(families.size())]
-    return {
-        family.colFamilyName(): f"{_types(family.keySchema())} -> {_types(family.valueSchema())}" for family in column_families
-    }
+    return {family.colFamilyName(): (family.keySchema(), family.valueSchema()) for family in column_families}
 
 
 def _types(schema: Any) -> str:

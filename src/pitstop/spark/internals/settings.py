@@ -12,6 +12,9 @@ IN_MEMORY = f"{_STATE}.HDFSBackedStateStoreProvider"
 STATE_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 """The setting that chooses one of these."""
 
+CHECKPOINT_FORMAT = "spark.sql.streaming.stateStore.checkpointFormatVersion"
+"""The setting of the form of checkpoints: in form 2 each version of state has an id in its name."""
+
 COUNT_ROWS = "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows"
 """The setting by which RocksDB counts the rows that it keeps."""
 
@@ -30,13 +33,14 @@ FILE_MANAGER = {
 """The setting that accesses checkpoint files through Hadoop's FileSystem. Spark's own choice, its FileContext, renames with the
 same promise (none of atomicity), and starts a process (readlink) for each look at a local file."""
 
-_EXCLUDED = "spark.sql.optimizer.excludedRules"
+EXCLUDED_RULES = "spark.sql.optimizer.excludedRules"
+"""The setting that keeps rules of the optimizer away."""
 _OPTIMIZER = "org.apache.spark.sql.catalyst.optimizer"
 
 
 def without_rules(*rules: str) -> dict[str, str]:
     """Return the settings with which the optimizer leaves out these rules, named by their classes."""
-    return {_EXCLUDED: ",".join(f"{_OPTIMIZER}.{rule}" for rule in rules)}
+    return {EXCLUDED_RULES: ",".join(f"{_OPTIMIZER}.{rule}" for rule in rules)}
 
 
 def counts_rows(spark: SparkSession) -> bool:

@@ -15,6 +15,7 @@ from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.environment import SourceSettings
 from pitstop.spark.base.failures import explain
 from pitstop.spark.internals.early_watermarks import allow_early_watermarks
+from pitstop.spark.internals.settings import EXCLUDED_RULES
 from pitstop.spark.lowering import source as lower_source
 from pitstop.spark.lowering.compiled_job import CompiledJob
 from pitstop.spark.lowering.lowering import Lowering
@@ -25,12 +26,18 @@ PROGRESS_SECONDS = 60.0
 
 
 def lay_down(
-    job: CompiledJob, sources: SourceSettings, folder: Path, scratch: Path, fed: Mapping[tuple[str, str], DataFrame]
+    job: CompiledJob,
+    sources: SourceSettings,
+    folder: Path,
+    scratch: Path,
+    fed: Mapping[tuple[str, str], DataFrame],
+    all_rules: bool = False,
 ) -> list[int]:
     """Make ``folder`` a checkpoint that has done epoch 0, with ``fed`` as the only rows: (stage, role) -> a stream of its state.
 
     The query ends right after that epoch's commit; nothing reaches a sink. Returns the number of rows that each operator then
-    keeps, in the operators' order. EngineError if the query does not reach the commit.
+    keeps, in the operators' order. ``all_rules``: Spark's optimizer does all that it does in plain queries. EngineError if the
+    query does not reach the commit.
     """
 
     def empty(node: Node) -> DataFrame:
@@ -46,7 +53,10 @@ def lay_down(
         keeps_tables=False,
     )
     checkpoint = Checkpoint(folder)
-    writer = streaming_frame(lowering, job.pipeline).writeStream.outputMode("append").foreachBatch(_discard)
+    frame = streaming_frame(lowering, job.pipeline)
+    if all_rules:
+        job.spark.conf.unset(EXCLUDED_RULES)
+    writer = frame.writeStream.outputMode("append").foreachBatch(_discard)
     query = writer.option("checkpointLocation", str(folder)).start()
     in_time = wait_until(lambda: checkpoint.committed() >= 0 or not query.isActive, LAY_DOWN_SECONDS)
     if in_time:

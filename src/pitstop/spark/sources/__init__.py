@@ -52,6 +52,11 @@ def as_it_is(source: Source, whole: Callable[[str], str]) -> Source:
     return source
 
 
+def as_spark_has_it(spark: SparkSession, source: Source, offset: str) -> str:
+    """Return the offset of Spark's own reader, which is also that of this source."""
+    return offset
+
+
 def nothing_of_sinks(source: Source, example: str) -> bool:
     """Return False: no sink writes what it reads."""
     return False
@@ -99,6 +104,9 @@ class SourceKind:
     judge: Callable[[SparkSession, Source, str], SourceFate] | None = None
     """``(session, source, saved offset)`` -> what has become of a saved place, such as one in another cluster; it connects, and
     waits for three seconds at most. None: a saved place is always one of what is read now."""
+    adopt: Callable[[SparkSession, Source, str], str] | None = None
+    """``(session, source, offset)`` -> the offset from which it goes on where Spark's own reader of the same data has got to;
+    NoSuchPlaceError if it cannot. None: it cannot go on for any reader but its own."""
 
 
 def python_source(

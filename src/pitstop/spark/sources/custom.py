@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pitstop.pipeline.sources import Source
 from pitstop.spark.internals.archived_code import code_sent_along
-from pitstop.spark.sources import SourceKind
+from pitstop.spark.sources import SourceKind, as_spark_has_it
 
 
 def _stream(spark: SparkSession, source: Source, told: dict[str, str]) -> DataFrame:
@@ -20,4 +20,4 @@ def _has_limit(source: Source) -> bool:
     return getattr(source.reader, "has_limit", False) is True
 
 
-KIND = SourceKind(_stream, has_limit=_has_limit, secrets=True)
+KIND = SourceKind(_stream, has_limit=_has_limit, secrets=True, adopt=as_spark_has_it)

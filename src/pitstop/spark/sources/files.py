@@ -24,7 +24,7 @@ from pitstop.spark.base.columns import struct_of
 from pitstop.spark.base.naming import quoted as quoted_name
 from pitstop.spark.base.text_formats import CORRUPT, PLACE, cannot_be_read, lenient_options, reading_options
 from pitstop.spark.internals.file_systems import has_file_system, matches
-from pitstop.spark.sources import SourceKind
+from pitstop.spark.sources import SourceKind, as_spark_has_it
 from pitstop.spark.sources.csv_names import matches as matches_glob
 
 _URL = re.compile("(?:([^:/]+):)?(//[^/]*)?(.*)", re.DOTALL)
@@ -199,4 +199,5 @@ KIND = SourceKind(
     concern=_concern,
     reads=_reads,
     placed=_placed,
+    adopt=as_spark_has_it,
 )

@@ -24,7 +24,7 @@ from pitstop.spark.base.seeking import Sought
 from pitstop.spark.internals.kafka_reader import KEPT, kafka_feed, keep_options
 from pitstop.spark.sources import SourceKind
 from pitstop.spark.sources.kafka_look import look_at_topics
-from pitstop.spark.sources.kafka_places import judge_place, seek_place
+from pitstop.spark.sources.kafka_places import adopted_place, judge_place, seek_place
 from pitstop.spark.sources.kafka_values import TOMBSTONE_REASON, with_avro, with_changes
 
 _OWN = ("topics", "pattern", "value", "start", "metadata", "onLoss", "maxRows", "security", "group", *OPTIONS)
@@ -54,6 +54,10 @@ def _seek(spark: SparkSession, source: Source, place: str, saved: str, planned: 
 
 def _judge(spark: SparkSession, source: Source, saved: str) -> SourceFate:
     return judge_place(spark, source, _settings(source), saved)
+
+
+def _adopt(spark: SparkSession, source: Source, offset: str) -> str:
+    return adopted_place(spark, source, _settings(source), offset)
 
 
 def _settings(source: Source) -> dict[str, str]:
@@ -155,4 +159,5 @@ KIND = SourceKind(
     look=_look,
     seek=_seek,
     judge=_judge,
+    adopt=_adopt,
 )

@@ -123,6 +123,27 @@ def seek_place(
     return sought(text, at, saved, topics, SavedPlace.of(planned) if planned is not None else None)
 
 
+def adopted_place(spark: SparkSession, source: Source, settings: Settings, offset: str) -> str:
+    """Return the place of an offset of Spark's own reader, ``{topic: {partition: offset}}``.
+
+    It has the ids of cluster and topics, by which a topic that is created again is recognized. NoSuchPlaceError if the topics
+    are not those that were read.
+    """
+    at, topics = _flat(json.loads(offset)), _topics(spark, source, settings, "", SEEK_SECONDS)
+    for (topic, number), position in at.items():
+        if topic not in topics.ids:
+            raise NoSuchPlaceError(f"there is no topic '{topic}'")
+        facts = topics.parts.get((topic, number))
+        if facts is None:
+            raise NoSuchPlaceError(f"topic '{topic}' has no partition {number}, so it was deleted and created again")
+        if position > facts["end"]:
+            what = f"{topic}:{number} ends at {facts['end']:,}, and the query has read up to {position:,}"
+            raise NoSuchPlaceError(f"{what}: the topic was deleted and created again")
+    cluster = {"cluster": topics.cluster} if topics.cluster else {}
+    ids = {topic: topics.ids[topic] for topic in sorted({topic for topic, _ in at})}
+    return json.dumps(cluster | {"ids": ids, "at": _nested(at)}, separators=(",", ":"))
+
+
 def sought(text: str, at: dict[Part, int], saved: SavedPlace, topics: Topics, planned: SavedPlace | None = None) -> Sought:
     """Return the place with partitions at these offsets, in the words of the text.
 

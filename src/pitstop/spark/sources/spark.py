@@ -16,7 +16,7 @@ from pitstop.pipeline.sources import Source
 from pitstop.spark.base.failures import reason
 from pitstop.spark.base.formats import provide_format
 from pitstop.spark.internals.jvm import JavaError
-from pitstop.spark.sources import SourceKind
+from pitstop.spark.sources import SourceKind, as_spark_has_it
 
 
 def _stream(spark: SparkSession, source: Source, facts: dict[str, str]) -> DataFrame:
@@ -60,4 +60,4 @@ def _placed(source: Source, whole: Callable[[str], str]) -> Source:
     )
 
 
-KIND = SourceKind(_stream, _batch, check_stream=_check_stream, placed=_placed, secrets=True)
+KIND = SourceKind(_stream, _batch, check_stream=_check_stream, placed=_placed, secrets=True, adopt=as_spark_has_it)
