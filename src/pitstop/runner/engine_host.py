@@ -28,7 +28,6 @@ from pitstop.spark.base.run_levels import RunLevels
 from pitstop.spark.starting.warm_up import warm_up
 
 LOGGER = "pitstop.engine"
-SETTINGS = {"spark.scheduler.mode": "FAIR"}
 IDLE_SECONDS = 300.0
 """The time without any process after which an engine ends, in seconds."""
 LOOK_SECONDS = 3.0
@@ -57,7 +56,7 @@ def host_engine(engine_id: str, data: DataFolder) -> int:
     folder = data.engine(engine_id)
     folder.root.mkdir(parents=True, exist_ok=True)
     output = EngineOutput()
-    spark = session(folder.work, SETTINGS)
+    spark = session(folder.work)
     RunLevels(spark, levels_of_workers(folder.work)).follow(data.log_levels)
     warm_up(spark, folder.work / "warm-up")
     host = EngineHost(spark, output)
@@ -151,31 +150,38 @@ class EngineHost:
         return client
 
     def _release(self, is_meant: Callable[[_Client], bool], what: str) -> None:
-        """Wait until the processes that are meant run no query here any more; TimeoutError if they still do."""
+        """Wait until the processes that are meant run nothing here any more; TimeoutError if they still do."""
 
-        def queries() -> int:
+        def at_rest() -> bool:
             with self._lock:
                 meant = [client for client in self._clients if is_meant(client)]
-            return sum(client.session.queries for client in meant)
+            # A task that was cancelled may still write a file of state.
+            return not any(client.session.queries or client.session.tasks for client in meant)
 
-        if not wait_until(lambda: queries() == 0, RELEASE_SECONDS, step=0.02):
-            raise TimeoutError(f"the query of an earlier run of {what} goes on")
+        if not wait_until(at_rest, RELEASE_SECONDS, step=0.02):
+            raise TimeoutError(f"an earlier run of {what} still has a query or tasks")
 
     def _remove(self, client: _Client) -> None:
         began = time.monotonic()
-        remains = client.session.end()
-        # Tasks that are just ending may still start workers.
-        while (kill_with(CLIENT_VARIABLE, client.name) or remains) and time.monotonic() - began < STUCK_SECONDS:
+        remains = self._end(client)
+        while remains and time.monotonic() - began < STUCK_SECONDS:
             time.sleep(AGAIN_SECONDS)
-            remains = client.session.end()
+            remains = self._end(client)
         self._output.forget(client.name)
         if remains:
             log("ERROR", LOGGER, f"the engine ends: what a process has left there cannot be ended: {', '.join(remains)}")
             self._stuck.set()
             return
+        client.session.forget()
         with self._lock:
             self._clients.discard(client)
         log("INFO", LOGGER, f"process {client.pid} has left, and nothing of it remains after {time.monotonic() - began:.2f} s")
+
+    def _end(self, client: _Client) -> list[str]:
+        """End what a process has left; return what remains, in words. Tasks that are just ending may still start workers."""
+        remains = client.session.end()
+        workers, tasks = kill_with(CLIENT_VARIABLE, client.name), client.session.tasks
+        return remains + ([f"{workers} Python workers"] if workers else []) + ([f"{tasks} tasks"] if tasks else [])
 
 
 def _is_of_use(data: DataFolder, folder: EngineFolder) -> bool:

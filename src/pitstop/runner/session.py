@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from types import MappingProxyType
 
 from pyspark.sql import SparkSession
 
@@ -21,10 +20,10 @@ YOUNG_SECONDS = 600.0
 """The age, in seconds, up to which a scratch folder without an owner may still get one."""
 
 
-def session(work_dir: Path, more: Mapping[str, str] = MappingProxyType({})) -> SparkSession:
+def session(work_dir: Path) -> SparkSession:
     """Return a session with our settings and sources, on the cluster that the environment names, working in ``work_dir``.
 
-    Scratch folders that earlier processes have left there are removed. ``more``: further settings.
+    Scratch folders that earlier processes have left there are removed.
     """
     from pitstop.spark.base.session import build_session, scratch_of, temporary_of
     from pitstop.spark.sources import register
@@ -34,7 +33,7 @@ def session(work_dir: Path, more: Mapping[str, str] = MappingProxyType({})) -> S
     cluster, levels = ClusterSettings.from_environment(os.environ), levels_of_workers(work_dir)
     os.environ[VARIABLE] = str(levels)  # the JVM and its Python workers inherit it, those of other machines do not
     settings = {} if cluster.is_here else {f"spark.executorEnv.{VARIABLE}": str(levels)}
-    spark = build_session(cluster, work_dir, settings | dict(more))
+    spark = build_session(cluster, work_dir, settings)
     for folder in (scratch_of(spark), temporary_of(spark)):
         write_handle(folder / OWNER, own_handle())
     register(spark)

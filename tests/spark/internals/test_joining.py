@@ -60,7 +60,7 @@ def workers_of(client):
 def ended(session, client):
     """End what a process has left as an engine does, and return True once no worker is left."""
     assert session.end() == []
-    return kill_with(CLIENT_VARIABLE, client) == 0
+    return kill_with(CLIENT_VARIABLE, client) == 0 and session.tasks == 0
 
 
 def monitors(spark):
@@ -77,12 +77,16 @@ def test_processes_run_side_by_side_with_their_own_workers_and_nothing_of_one_th
         for name, process in processes.items():
             assert process.stdout.readline() == f"epoch 0 {name}\n", "its functions run in workers with its own variables"
         assert {session.queries for session in sessions.values()} == {1}
+        assert wait_until(lambda: sessions["first"].tasks > 0, 60, step=0.01), "its tasks are seen while they run"
         assert not spark.catalog.tableExists(view), "its views are its own"
         assert workers_of("first")
         assert workers_of("second")
         processes["first"].kill()
         assert wait_until(lambda: ended(sessions["first"], "first"), 30, step=0.1)
         assert sessions["first"].queries == 0
+        pools = spark.sparkContext._jsc.sc().getAllPools().size()
+        sessions["first"].forget()
+        assert spark.sparkContext._jsc.sc().getAllPools().size() < pools
         assert wait_until(lambda: not workers_of("first"), 30, step=0.05)
         assert sessions["second"].queries == 1
         epoch = processes["second"].stdout.readline()

@@ -4,6 +4,26 @@
  */
 
 export interface paths {
+    "/api/v1/adoptions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Adopt a checkpoint of Spark
+         * @description Makes a snapshot of it, from which the job goes on; the checkpoint is only read. Ends with the client.
+         */
+        post: operations["adopt_checkpoint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/artifacts": {
         parameters: {
             query?: never;
@@ -1098,6 +1118,116 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * AdoptedOperator
+         * @description A stateful operator of the checkpoint, and the stage that takes over its state.
+         */
+        AdoptedOperator: {
+            /**
+             * Number
+             * @description Its number in the checkpoint.
+             */
+            number: number;
+            /**
+             * Rows
+             * @description The rows of state that the snapshot has of it; null: nothing was moved yet.
+             */
+            rows: number | null;
+            /**
+             * Stage
+             * @description The stage.
+             */
+            stage: string;
+            /**
+             * What
+             * @description Its kind and keys.
+             */
+            what: string;
+        };
+        /**
+         * AdoptedSource
+         * @description A source of the checkpoint, and the source of the job that goes on in its place.
+         */
+        AdoptedSource: {
+            /**
+             * Kind
+             * @description Its kind, by its offsets.
+             */
+            kind: string;
+            /**
+             * Number
+             * @description Its number in the checkpoint.
+             */
+            number: number;
+            /**
+             * Place
+             * @description The place up to which it was read, in words.
+             */
+            place: string;
+            /**
+             * Source
+             * @description The source of the job; null: the query had not begun to read it.
+             */
+            source: string | null;
+        };
+        /**
+         * Adoption
+         * @description The adoption of a checkpoint as a snapshot, or the plan of one.
+         */
+        Adoption: {
+            /**
+             * Begins Anew
+             * @description Sources of the job that the checkpoint has no place of.
+             */
+            begins_anew: string[];
+            /**
+             * Begins Empty
+             * @description Stages with state that the checkpoint has nothing of.
+             */
+            begins_empty: string[];
+            /**
+             * Checkpoint
+             * @description The checkpoint's folder.
+             */
+            checkpoint: string;
+            /**
+             * Epoch
+             * @description The last committed epoch, with which the snapshot ends.
+             */
+            epoch: number;
+            /**
+             * Operators
+             * @description The operators whose state goes on.
+             */
+            operators: components["schemas"]["AdoptedOperator"][];
+            /**
+             * Partitions
+             * @description The number of partitions of the state.
+             */
+            partitions: number;
+            /** @description The snapshot; null: this is only a plan. */
+            snapshot: components["schemas"]["SnapshotRecord"] | null;
+            /**
+             * Sources
+             * @description The sources that go on.
+             */
+            sources: components["schemas"]["AdoptedSource"][];
+            /**
+             * Spark
+             * @description The releases of Spark that can have written it.
+             */
+            spark: string;
+            /**
+             * Warnings
+             * @description Sentences about what to look at.
+             */
+            warnings: string[];
+            /**
+             * Watermark Ms
+             * @description The watermark of the epoch to come, in milliseconds since the epoch; 0: none.
+             */
+            watermark_ms: number;
+        };
+        /**
          * Artifact
          * @description A file of jobs that the server keeps.
          */
@@ -1289,6 +1419,11 @@ export interface components {
              */
             ending: string[];
             /**
+             * Engines
+             * @description The engines that jobs share on the server's machine.
+             */
+            engines: components["schemas"]["EngineInfo"][];
+            /**
              * Leader
              * @description Address of the control plane that leads; null for the seconds in which none does.
              */
@@ -1389,6 +1524,59 @@ export interface components {
          * @enum {string}
          */
         Door: "command line" | "python" | "page" | "sql" | "postgres" | "kubernetes" | "other";
+        /**
+         * EngineInfo
+         * @description An engine that jobs share (docs/engines.md).
+         */
+        EngineInfo: {
+            /**
+             * Cores
+             * @description The number of tasks that it runs at once.
+             */
+            cores: number;
+            /**
+             * Heap Bytes
+             * @description The bytes of its memory that are in use.
+             */
+            heap_bytes: number;
+            /**
+             * Id
+             * @description The name of its folder. A later engine of that name has another one.
+             */
+            id: string;
+            /**
+             * Jobs
+             * @description The names, or ids, of the jobs that run in it.
+             */
+            jobs: string[];
+            /**
+             * Most Heap Bytes
+             * @description The most bytes of memory that it takes.
+             */
+            most_heap_bytes: number;
+            /**
+             * Name
+             * @description The name by which jobs ask for it (option engine).
+             */
+            name: string;
+            /**
+             * Retired
+             * @description True if it gets no jobs any more and ends with its last one.
+             * @default false
+             */
+            retired: boolean;
+            /**
+             * Spares
+             * @description The number of warm processes in it that have no job yet.
+             */
+            spares: number;
+            /**
+             * Started
+             * Format: date-time
+             * @description The time at which it was up.
+             */
+            started: string;
+        };
         /**
          * EntriesBody
          * @description Entries to write, all or none.
@@ -1521,6 +1709,8 @@ export interface components {
                 auto_scaling?: unknown;
                 /** @description A version whose code takes longer than this to load and compile is refused, or fails. Give it at submission: an option in the code is known only after the code is loaded. Write a duration, such as 3 minutes. Default: 3 minutes. */
                 compile_timeout?: unknown;
+                /** @description The JVM in which the job runs (docs/engines.md). own: a JVM that no other job uses. shared: the JVM of all jobs with this value. Jobs that name the same engine share one that no other job uses. On a cluster of members, and on a Spark cluster, every job has its own. The default is the server's, which is own unless it was started with --engine. Write own, shared, or a name. */
+                engine?: unknown;
                 /** @description A run with a later epoch that takes longer than this is ended, and started again from the previous epoch. Write a duration, such as 15 minutes. Default: 15 minutes. */
                 epoch_timeout?: unknown;
                 /** @description A run fails if it takes longer than this after compiling to restore its state and process an epoch. In an update, the previous version then goes on. Write a duration, such as 15 minutes. Default: 15 minutes. */
@@ -1529,6 +1719,8 @@ export interface components {
                 max_accumulated_records?: unknown;
                 /** @description A row of a stream whose event time is further ahead of the clock than this is left out: one such time would make all later rows late. The row is counted and logged, and goes to the dead_letters of its with_timestamps. A max_ahead of with_timestamps in the code overrides this option. Write a duration, such as 1 hour, or unlimited. Default: 1 day. */
                 max_ahead?: unknown;
+                /** @description The time within which the results of a row are to be out after it came. Epochs begin half that time apart, so a job with few rows costs little. If an epoch takes longer than that, the next one begins at once. With 0, the next epoch begins as soon as there are rows. The default is 1 second in an engine that jobs share (option engine), and 0 in a job's own. Write a duration, such as 1 second or 250 ms; a number is in seconds. */
+                max_latency?: unknown;
                 /**
                  * @description Rows, state and late rows are counted for each stage, and /metrics has the job. Without it you see only its state, epoch and totals. Write true or false. Default: true.
                  * @example true
@@ -1728,6 +1920,11 @@ export interface components {
              */
             compile_timeout_ms: number;
             /**
+             * Engine
+             * @description The JVM in which the job runs (docs/engines.md). own: a JVM that no other job uses. shared: the JVM of all jobs with this value. Jobs that name the same engine share one that no other job uses. On a cluster of members, and on a Spark cluster, every job has its own. The default is the server's, which is own unless it was started with --engine.
+             */
+            engine: string | null;
+            /**
              * Epoch Timeout Ms
              * @description A run with a later epoch that takes longer than this is ended, and started again from the previous epoch.
              * @default 900000
@@ -1755,6 +1952,11 @@ export interface components {
              * @default 86400000
              */
             max_ahead_ms: number | null;
+            /**
+             * Max Latency Ms
+             * @description The time within which the results of a row are to be out after it came. Epochs begin half that time apart, so a job with few rows costs little. If an epoch takes longer than that, the next one begins at once. With 0, the next epoch begins as soon as there are rows. The default is 1 second in an engine that jobs share (option engine), and 0 in a job's own.
+             */
+            max_latency_ms: number | null;
             /**
              * Metrics Enabled
              * @description Rows, state and late rows are counted for each stage, and /metrics has the job. Without it you see only its state, epoch and totals.
@@ -3357,6 +3559,163 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    adopt_checkpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * Args
+                     * @description Arguments of the job's function, as text
+                     */
+                    args?: string[];
+                    /**
+                     * Artifact
+                     * @description Name of the uploaded file, or a path or URL that the server reads
+                     */
+                    artifact: string;
+                    /**
+                     * Checkpoint
+                     * @description The checkpointLocation of the query: a folder that the server reads, or an address
+                     */
+                    checkpoint: string;
+                    /**
+                     * Entry
+                     * @description module:function; may be left out if there is exactly one job
+                     */
+                    entry?: string | null;
+                    /**
+                     * Name
+                     * @description Name of the snapshot; default: the name of the job
+                     */
+                    name?: string | null;
+                    /**
+                     * Only Plan
+                     * @description Make nothing, and tell what would become of each operator and source
+                     * @default false
+                     */
+                    only_plan?: boolean;
+                    /**
+                     * Operators
+                     * @description Number of an operator -> the stage that takes it over
+                     */
+                    operators?: {
+                        [key: string]: string;
+                    };
+                    /**
+                     * Options
+                     * @description Job options
+                     */
+                    options?: {
+                        [key: string]: unknown;
+                    };
+                    /**
+                     * Sources
+                     * @description Number of a source -> the source that goes on there
+                     */
+                    sources?: {
+                        [key: string]: string;
+                    };
+                };
+                "multipart/form-data": {
+                    /** @description The .py, .zip, .whl or .sql file */
+                    artifact?: string;
+                    /**
+                     * AdoptBody
+                     * @description A checkpoint of Spark to adopt for a job.
+                     */
+                    request: {
+                        /**
+                         * Args
+                         * @description Arguments of the job's function, as text
+                         */
+                        args?: string[];
+                        /**
+                         * Artifact
+                         * @description Name of the uploaded file, or a path or URL that the server reads
+                         */
+                        artifact: string;
+                        /**
+                         * Checkpoint
+                         * @description The checkpointLocation of the query: a folder that the server reads, or an address
+                         */
+                        checkpoint: string;
+                        /**
+                         * Entry
+                         * @description module:function; may be left out if there is exactly one job
+                         */
+                        entry?: string | null;
+                        /**
+                         * Name
+                         * @description Name of the snapshot; default: the name of the job
+                         */
+                        name?: string | null;
+                        /**
+                         * Only Plan
+                         * @description Make nothing, and tell what would become of each operator and source
+                         * @default false
+                         */
+                        only_plan?: boolean;
+                        /**
+                         * Operators
+                         * @description Number of an operator -> the stage that takes it over
+                         */
+                        operators?: {
+                            [key: string]: string;
+                        };
+                        /**
+                         * Options
+                         * @description Job options
+                         */
+                        options?: {
+                            [key: string]: unknown;
+                        };
+                        /**
+                         * Sources
+                         * @description Number of a source -> the source that goes on there
+                         */
+                        sources?: {
+                            [key: string]: string;
+                        };
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Adoption"];
+                };
+            };
+            /** @description The request is wrong, unknown or not allowed now */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server could not do it */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_artifacts: {
         parameters: {
             query?: {
@@ -3960,6 +4319,8 @@ export interface operations {
                         auto_scaling?: unknown;
                         /** @description A version whose code takes longer than this to load and compile is refused, or fails. Give it at submission: an option in the code is known only after the code is loaded. Write a duration, such as 3 minutes. Default: 3 minutes. */
                         compile_timeout?: unknown;
+                        /** @description The JVM in which the job runs (docs/engines.md). own: a JVM that no other job uses. shared: the JVM of all jobs with this value. Jobs that name the same engine share one that no other job uses. On a cluster of members, and on a Spark cluster, every job has its own. The default is the server's, which is own unless it was started with --engine. Write own, shared, or a name. */
+                        engine?: unknown;
                         /** @description A run with a later epoch that takes longer than this is ended, and started again from the previous epoch. Write a duration, such as 15 minutes. Default: 15 minutes. */
                         epoch_timeout?: unknown;
                         /** @description A run fails if it takes longer than this after compiling to restore its state and process an epoch. In an update, the previous version then goes on. Write a duration, such as 15 minutes. Default: 15 minutes. */
@@ -3970,6 +4331,8 @@ export interface operations {
                         max_accumulated_records?: unknown;
                         /** @description A row of a stream whose event time is further ahead of the clock than this is left out: one such time would make all later rows late. The row is counted and logged, and goes to the dead_letters of its with_timestamps. A max_ahead of with_timestamps in the code overrides this option. Write a duration, such as 1 hour, or unlimited. Default: 1 day. */
                         max_ahead?: unknown;
+                        /** @description The time within which the results of a row are to be out after it came. Epochs begin half that time apart, so a job with few rows costs little. If an epoch takes longer than that, the next one begins at once. With 0, the next epoch begins as soon as there are rows. The default is 1 second in an engine that jobs share (option engine), and 0 in a job's own. Write a duration, such as 1 second or 250 ms; a number is in seconds. */
+                        max_latency?: unknown;
                         /**
                          * @description Rows, state and late rows are counted for each stage, and /metrics has the job. Without it you see only its state, epoch and totals. Write true or false. Default: true.
                          * @example true
@@ -4091,6 +4454,8 @@ export interface operations {
                             auto_scaling?: unknown;
                             /** @description A version whose code takes longer than this to load and compile is refused, or fails. Give it at submission: an option in the code is known only after the code is loaded. Write a duration, such as 3 minutes. Default: 3 minutes. */
                             compile_timeout?: unknown;
+                            /** @description The JVM in which the job runs (docs/engines.md). own: a JVM that no other job uses. shared: the JVM of all jobs with this value. Jobs that name the same engine share one that no other job uses. On a cluster of members, and on a Spark cluster, every job has its own. The default is the server's, which is own unless it was started with --engine. Write own, shared, or a name. */
+                            engine?: unknown;
                             /** @description A run with a later epoch that takes longer than this is ended, and started again from the previous epoch. Write a duration, such as 15 minutes. Default: 15 minutes. */
                             epoch_timeout?: unknown;
                             /** @description A run fails if it takes longer than this after compiling to restore its state and process an epoch. In an update, the previous version then goes on. Write a duration, such as 15 minutes. Default: 15 minutes. */
@@ -4101,6 +4466,8 @@ export interface operations {
                             max_accumulated_records?: unknown;
                             /** @description A row of a stream whose event time is further ahead of the clock than this is left out: one such time would make all later rows late. The row is counted and logged, and goes to the dead_letters of its with_timestamps. A max_ahead of with_timestamps in the code overrides this option. Write a duration, such as 1 hour, or unlimited. Default: 1 day. */
                             max_ahead?: unknown;
+                            /** @description The time within which the results of a row are to be out after it came. Epochs begin half that time apart, so a job with few rows costs little. If an epoch takes longer than that, the next one begins at once. With 0, the next epoch begins as soon as there are rows. The default is 1 second in an engine that jobs share (option engine), and 0 in a job's own. Write a duration, such as 1 second or 250 ms; a number is in seconds. */
+                            max_latency?: unknown;
                             /**
                              * @description Rows, state and late rows are counted for each stage, and /metrics has the job. Without it you see only its state, epoch and totals. Write true or false. Default: true.
                              * @example true
@@ -4896,6 +5263,8 @@ export interface operations {
                         auto_scaling?: unknown;
                         /** @description A version whose code takes longer than this to load and compile is refused, or fails. Give it at submission: an option in the code is known only after the code is loaded. Write a duration, such as 3 minutes. Default: 3 minutes. */
                         compile_timeout?: unknown;
+                        /** @description The JVM in which the job runs (docs/engines.md). own: a JVM that no other job uses. shared: the JVM of all jobs with this value. Jobs that name the same engine share one that no other job uses. On a cluster of members, and on a Spark cluster, every job has its own. The default is the server's, which is own unless it was started with --engine. Write own, shared, or a name. */
+                        engine?: unknown;
                         /** @description A run with a later epoch that takes longer than this is ended, and started again from the previous epoch. Write a duration, such as 15 minutes. Default: 15 minutes. */
                         epoch_timeout?: unknown;
                         /** @description A run fails if it takes longer than this after compiling to restore its state and process an epoch. In an update, the previous version then goes on. Write a duration, such as 15 minutes. Default: 15 minutes. */
@@ -4904,6 +5273,8 @@ export interface operations {
                         max_accumulated_records?: unknown;
                         /** @description A row of a stream whose event time is further ahead of the clock than this is left out: one such time would make all later rows late. The row is counted and logged, and goes to the dead_letters of its with_timestamps. A max_ahead of with_timestamps in the code overrides this option. Write a duration, such as 1 hour, or unlimited. Default: 1 day. */
                         max_ahead?: unknown;
+                        /** @description The time within which the results of a row are to be out after it came. Epochs begin half that time apart, so a job with few rows costs little. If an epoch takes longer than that, the next one begins at once. With 0, the next epoch begins as soon as there are rows. The default is 1 second in an engine that jobs share (option engine), and 0 in a job's own. Write a duration, such as 1 second or 250 ms; a number is in seconds. */
+                        max_latency?: unknown;
                         /**
                          * @description Rows, state and late rows are counted for each stage, and /metrics has the job. Without it you see only its state, epoch and totals. Write true or false. Default: true.
                          * @example true
@@ -5021,6 +5392,8 @@ export interface operations {
                             auto_scaling?: unknown;
                             /** @description A version whose code takes longer than this to load and compile is refused, or fails. Give it at submission: an option in the code is known only after the code is loaded. Write a duration, such as 3 minutes. Default: 3 minutes. */
                             compile_timeout?: unknown;
+                            /** @description The JVM in which the job runs (docs/engines.md). own: a JVM that no other job uses. shared: the JVM of all jobs with this value. Jobs that name the same engine share one that no other job uses. On a cluster of members, and on a Spark cluster, every job has its own. The default is the server's, which is own unless it was started with --engine. Write own, shared, or a name. */
+                            engine?: unknown;
                             /** @description A run with a later epoch that takes longer than this is ended, and started again from the previous epoch. Write a duration, such as 15 minutes. Default: 15 minutes. */
                             epoch_timeout?: unknown;
                             /** @description A run fails if it takes longer than this after compiling to restore its state and process an epoch. In an update, the previous version then goes on. Write a duration, such as 15 minutes. Default: 15 minutes. */
@@ -5029,6 +5402,8 @@ export interface operations {
                             max_accumulated_records?: unknown;
                             /** @description A row of a stream whose event time is further ahead of the clock than this is left out: one such time would make all later rows late. The row is counted and logged, and goes to the dead_letters of its with_timestamps. A max_ahead of with_timestamps in the code overrides this option. Write a duration, such as 1 hour, or unlimited. Default: 1 day. */
                             max_ahead?: unknown;
+                            /** @description The time within which the results of a row are to be out after it came. Epochs begin half that time apart, so a job with few rows costs little. If an epoch takes longer than that, the next one begins at once. With 0, the next epoch begins as soon as there are rows. The default is 1 second in an engine that jobs share (option engine), and 0 in a job's own. Write a duration, such as 1 second or 250 ms; a number is in seconds. */
+                            max_latency?: unknown;
                             /**
                              * @description Rows, state and late rows are counted for each stage, and /metrics has the job. Without it you see only its state, epoch and totals. Write true or false. Default: true.
                              * @example true

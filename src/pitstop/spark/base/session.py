@@ -107,6 +107,8 @@ def build_session(
         .appName("pitstop")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
+        # In an engine each process has a pool of its own. Elsewhere there is one, in which jobs wait in line.
+        .config("spark.scheduler.mode", "FAIR")
         # PySpark would tell Java of each call of its functions where it was made: our errors tell stages and their places.
         .config("spark.python.sql.dataFrameDebugging.enabled", "false")
         .config("spark.driver.host", cluster.driver_host)

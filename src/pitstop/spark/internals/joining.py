@@ -52,7 +52,6 @@ class Clients:
     def add(self, client: str) -> ClientSession:
         """Make a session for the process of that name, and a door to it."""
         session = session_of(self._spark).newSession()
-        server = classes(self._spark).org.apache.spark.api.python.Py4JServer(self._spark.sparkContext._jsc.sc().conf())
         context, threads = self._spark.sparkContext._jsc.sc(), classes(self._spark).org.apache.logging.log4j.ThreadContext
         # Every thread of Java that comes of the door inherits them.
         properties = ("spark.scheduler.pool", f"mdc.{LINE_FACT}")
@@ -60,20 +59,21 @@ class Clients:
         for name in properties:
             context.setLocalProperty(name, client)
         try:
+            server = classes(self._spark).org.apache.spark.api.python.Py4JServer(context.conf())
             server.start()
         finally:
             threads.remove(LINE_FACT)
             for name in properties:
                 context.setLocalProperty(name, None)
         self._java.put(server, _SESSION, session)
-        return ClientSession(self._java, client, session, server)
+        return ClientSession(self._java, client, session, server, context)
 
 
 class ClientSession:
     """A session that an engine has made for another process, as the engine sees it."""
 
-    def __init__(self, java: Any, client: str, session: Any, server: Any) -> None:
-        self._java, self._client, self._session, self._server = java, client, session, server
+    def __init__(self, java: Any, client: str, session: Any, server: Any, context: Any) -> None:
+        self._java, self._client, self._session, self._server, self._context = java, client, session, server, context
 
     @property
     def door(self) -> Door:
@@ -81,8 +81,20 @@ class ClientSession:
 
     @property
     def queries(self) -> int:
-        """Return the number of streaming queries that run in the session."""
+        """The number of streaming queries that run in the session."""
         return len(self._session.streams().active())
+
+    @property
+    def tasks(self) -> int:
+        """The number of tasks that run for the process, with those that go on for a moment after they were cancelled."""
+        pool = self._context.getPoolForName(self._client)
+        return int(pool.get().runningTasks()) if pool.isDefined() else 0
+
+    def forget(self) -> None:
+        """Take the process off the list of those among which Spark shares its threads out, once it has no tasks any more."""
+        pool = self._context.getPoolForName(self._client)
+        if pool.isDefined():
+            self._context.taskScheduler().rootPool().removeSchedulable(pool.get())
 
     def end(self) -> list[str]:
         """End all that the session runs and keeps; return what could not be ended, in words.
