@@ -117,6 +117,11 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("pitstop log-level pitstop.source usual --job speeds", "take it back"),
     ),
     "doctor": (("pitstop doctor /data/checkpoints/orders", ""),),
+    "adopt": (
+        ("pitstop adopt --plan /data/checkpoints/orders orders.py", "shows what it would do"),
+        ("pitstop adopt /data/checkpoints/orders orders.py", "makes the snapshot orders"),
+        ("pitstop submit -s orders orders.py", ""),
+    ),
     "completion": (("source <(pitstop completion bash)", "in ~/.bashrc"), ("pitstop completion fish | source", "")),
     "help": (("pitstop help", ""), ("pitstop help job list", "")),
 }

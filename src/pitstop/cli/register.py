@@ -59,7 +59,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Snapshots": ("save-snapshot", "list-snapshots", "delete-snapshot"),
     "SQL": ("sql", "pgwire"),
     "Servers and clusters": ("member", "operator", "artifacts", "audit", "log-level", "backup", "restore", "withdraw"),
-    "Spark and connectors": ("connectors", "fetch-jars", "doctor"),
+    "Spark and connectors": ("connectors", "fetch-jars", "doctor", "adopt"),
 }
 """The sections of ``pitstop --help``."""
 

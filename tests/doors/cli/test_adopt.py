@@ -46,5 +46,5 @@ def test_data_for_programs(cli, job):
 )
 def test_assignments_that_are_none(cli, job, arguments, sentence):
     code, _, err = cli("adopt", *arguments, "checkpoint", job)
-    assert code == 1
+    assert code == 2
     assert sentence in err
