@@ -76,6 +76,9 @@ def test_jobs_of_one_engine_run_in_one_java_and_a_run_that_is_killed_leaves_noth
     below = [child for child in psutil.Process(server).children(recursive=True) if child.name() == "java"]
     assert [child.pid for child in below] == [javas(engine)[0].pid], "no run has a Java of its own"
 
+    assert [(engine.name, engine.jobs) for engine in shared.client.service.server_info().engines] == [
+        ("shared", ["first", "second"])
+    ]
     clients, others = set(workers(engine)), second.details.token
     token = shared.kill_run(first)
     assert wait_until(lambda: first.details.token > token and first.status == "RUNNING", SECONDS, step=0.1)
@@ -90,6 +93,7 @@ def test_jobs_of_one_engine_run_in_one_java_and_a_run_that_is_killed_leaves_noth
     assert_exact(tmp_path / "second")
 
 
+@pytest.mark.long
 def test_an_engine_that_is_killed_costs_its_jobs_a_restart_from_their_last_epochs(shared, tmp_path):
     jobs = {name: submitted(shared, tmp_path, name) for name in ("first", "second")}
     for name in jobs:
@@ -109,6 +113,7 @@ def test_an_engine_that_is_killed_costs_its_jobs_a_restart_from_their_last_epoch
         assert_exact(tmp_path / name)
 
 
+@pytest.mark.long
 def test_a_job_has_the_engine_that_it_names(shared, tmp_path):
     own, critical = submitted(shared, tmp_path, "own", engine="own"), submitted(shared, tmp_path, "named", engine="critical")
     grows(tmp_path / "own")

@@ -182,11 +182,18 @@ def _facts(each: _Checked) -> dict[str, object]:
 
 
 def _carry_out(call: Call, plans: list[_Checked]) -> None:
-    """Do the steps, job by job. An error ends the steps of its job alone; the first one gives the exit code."""
+    """Do the steps, job by job. An error ends the steps of its job alone; the first one gives the exit code.
+
+    Jobs that the file leaves out come last, and are deleted only if all others have become what the file says: one of these may
+    be what takes the place of a job that is to go.
+    """
     code = Exit.DONE
     for each in plans:
         job_id = each.plan.job_id
         for step in each.plan.steps:
+            if step is Step.DELETE and code:
+                call.warn(f"Job '{each.plan.name}' is not deleted, because not everything before was done.")
+                break
             call.say(f"{_DOING[step]} job '{each.plan.name}'...")
             try:
                 with call.waiting(_DOING[step]):

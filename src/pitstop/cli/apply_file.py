@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,11 @@ def _job(path: Path, name: str, facts: Any) -> DesiredJob:
     if not isinstance(options, dict):
         raise UsageError(f"{where}: options are names and values, such as partitions: 4.")
     _only(options, _OPTIONS, f"{where}: options")
+    for option, value in options.items():
+        if value is None:
+            raise UsageError(f"{where}: option {option} has no value: write its default to take it out of the job.")
+        if isinstance(value, date):
+            raise UsageError(f"{where}: option {option} is a date: write it in quotes.")
     state = facts.get("state", STATES[0])
     if state not in STATES:
         raise UsageError(f"{where}: state is {' or '.join(STATES)}, not {state!r}.")

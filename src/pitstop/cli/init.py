@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
+import sys
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -27,8 +28,8 @@ _TEMPLATES = {
     ".gitignore": "gitignore",
 }
 """Each file of a project, with the template that it is made from."""
-_TAKEN = ("pitstop", "pytest", "test", "json", "time")
-"""Modules that the project's own files import: a job of that name would stand before them."""
+_TAKEN = frozenset(("pitstop", "pytest", "test", "pyspark", "pandas", "pyarrow", "numpy", "yaml")) | sys.stdlib_module_names
+"""Modules that the project's own files import, or what they import: a job of that name would stand before them."""
 
 
 def add_to(app: typer.Typer) -> None:

@@ -149,7 +149,7 @@ def _try(call: Call, request: SubmitRequest, job: str | None, snapshot: str | No
     with call.waiting("Compiling"):
         result = call.service().check(replace(request, name=None), job, snapshot)
     _show_check(call, result)
-    if result.report and result.report.refused:
+    if result.report and (result.report.refused or result.report.needs_allow_drop):
         raise typer.Exit(Exit.FAILED)
     call.say(f"{promise}. Nothing was done.")
 

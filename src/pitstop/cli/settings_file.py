@@ -33,6 +33,10 @@ ConfigFile = Annotated[
 ]
 
 
+PARTS = ("serve", "member")
+"""The tables of a settings file, by the names of commands."""
+
+
 def settings_of(file: Path, part: str, names: dict[str, str]) -> dict[str, Any]:
     """Return the settings in a part of a file, by the parameters of its command. ``names``: option -> parameter."""
     try:
@@ -41,6 +45,9 @@ def settings_of(file: Path, part: str, names: dict[str, str]) -> dict[str, Any]:
         raise UsageError(f"The settings file {file} cannot be read: {error.strerror}.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"The settings file {file} is no TOML: {error}.") from None
+    for table in content:
+        if table not in PARTS:
+            raise UsageError(f"{file}: there is no table '{table}'. Write options below [serve] or [member].")
     settings = content.get(part, {})
     if not isinstance(settings, dict):
         raise UsageError(f"{file}: '{part}' is no table: write [{part}], and below it options such as port = 8701.")

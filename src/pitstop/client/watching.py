@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 
 from pitstop.client.away import Absence, Away
 from pitstop.client.http import HttpService
-from pitstop.errors import StoreError, UnreachableError
+from pitstop.errors import StoreError, UnreachableError, WaitTimeoutError
 from pitstop.model.job import JobState, Progress
 from pitstop.service.asked import not_in_time
 from pitstop.service.results import JobStatus
@@ -74,6 +74,9 @@ def settled_job(
                 raise not_in_time(job_id, service.job(job_id).display_status, states, seconds)
             absence.wait(_ended(service))
         except (StoreError, UnreachableError) as error:
+            if deadline is not None and seconds is not None and time.monotonic() >= deadline:
+                away_for = f"The server is away, and was not back within {seconds:g} seconds"
+                raise WaitTimeoutError(f"{away_for}: {error.message}") from None
             absence.wait(error)
 
 

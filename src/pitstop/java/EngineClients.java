@@ -4,6 +4,7 @@ import java.lang.invoke.MethodType;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import org.apache.spark.sql.internal.SQLConf;
 
 /**
  * The sessions that an engine has made for other processes: they are laid into their gateways, and ended once their process is gone.
@@ -17,6 +18,8 @@ public final class EngineClients {
     private static final String FACTORY = "org.apache.spark.api.python.PythonWorkerFactory";
     private static final String MONITOR = "$MonitorThread";
     private static final String SERVER = "org.apache.spark.api.python.Py4JServer";
+    private static final String CLIENT = "spark.pitstop.client";
+    private static final String CACHE = "org.apache.spark.sql.execution.CacheManager";
     private static final String MAP = "scala.collection.immutable.Map";
 
     /** Let the process that comes through the gateway of a server find an object by a name. */
@@ -40,9 +43,15 @@ public final class EngineClients {
             left.add("its Python workers: " + error);
         }
         try {
-            call(call(call(session, "sessionState"), "catalog"), "reset");
+            // Of this session alone: tables and databases belong to all sessions.
+            call(call(call(session, "sessionState"), "catalog"), "clearTempTables");
         } catch (Throwable error) {
             left.add("its views: " + error);
+        }
+        try {
+            forgetTables(session, client);
+        } catch (Throwable error) {
+            System.err.println("cached tables of a process that has left stay in memory: " + error);
         }
         return left;
     }
@@ -104,6 +113,24 @@ public final class EngineClients {
                     thread.setUncaughtExceptionHandler(new Silent());
                     thread.interrupt();
                 }
+            }
+        }
+    }
+
+    /** Spark keeps the rows of cached tables for all sessions, until somebody who knows a table says that nobody needs it. */
+    private static void forgetTables(Object session, String client) throws Exception {
+        Object manager = call(call(session, "sharedState"), "cacheManager");
+        scala.collection.Iterator entries =
+            ((scala.collection.Iterable) read(manager, CACHE, "cachedData", "scala.collection.immutable.IndexedSeq")).iterator();
+        while (entries.hasNext()) {
+            Object builder = call(call(entries.next(), "cachedRepresentation"), "cacheBuilder");
+            // Spark caches in a copy of the session.
+            Object copy = call(call(builder, "cachedPlan"), "session");
+            Object settings = copy == null ? null : call(call(copy, "sessionState"), "conf");
+            if (settings != null && client.equals(((SQLConf) settings).getConfString(CLIENT, ""))) {
+                Class<?> declaring = Class.forName("org.apache.spark.sql.execution.columnar.CachedRDDBuilder");
+                MethodType clear = MethodType.methodType(Void.TYPE, Boolean.TYPE);
+                handled(MethodHandles.lookup().findVirtual(declaring, "clearCache", clear), new Object[] {builder, Boolean.FALSE});
             }
         }
     }

@@ -8,6 +8,7 @@ import secrets
 import shutil
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,14 +20,17 @@ from pitstop.errors import EngineError
 from pitstop.kit.jsonable import from_json
 from pitstop.kit.version import __version__
 from pitstop.launchers.engine_socket import connect
-from pitstop.launchers.processes import handle_in, handle_of, is_alive, pid_of, write_json
+from pitstop.launchers.processes import handle_in, handle_of, is_alive, kill_all, pid_of, write_json
 from pitstop.model.cluster import EngineInfo
 from pitstop.model.data_folder import DataFolder, EngineFolder
 
 log = structlog.get_logger("pitstop.launcher")
-FACTS_SECONDS = 2.0
-RELEASE_SECONDS = 40.0
-"""The longest that an engine may take to end what a process has left, in seconds. Then it ends itself."""
+INFOS_SECONDS = 5.0
+"""The time for which the facts of engines are as fresh as they need be, in seconds."""
+FACTS_SECONDS = 0.5
+RELEASE_SECONDS = 75.0
+"""The longest that an engine may take to end what a process has left, in seconds. Before that it ends itself if it can."""
+AGAIN_SECONDS = 0.2
 
 Spawn = Callable[[list[str], Path], "subprocess.Popen[bytes]"]
 """Starts ``pitstop.runner`` with arguments and a log file."""
@@ -37,8 +41,12 @@ class Engines:
 
     def __init__(self, data: DataFolder, environment: Mapping[str, str], spawn: Spawn) -> None:
         self._data, self._spawn = data, spawn
-        self._form = hashlib.sha256(repr((__version__, sorted(environment.items()))).encode()).hexdigest()[:16]
-        self._lock = threading.Lock()
+        # Each login has another number.
+        variables = sorted((name, value) for name, value in environment.items() if not name.startswith("XDG_"))
+        self._form = hashlib.sha256(repr((__version__, variables)).encode()).hexdigest()[:16]
+        self._lock, self._asking = threading.Lock(), threading.Lock()
+        self._infos: list[EngineInfo] = []
+        self._infos_until = float("-inf")
         self._children: dict[str, subprocess.Popen[bytes]] = {}
         for folder in self._folders():
             if self._is_alive(folder) and json.loads(folder.process.read_text()).get("form") != self._form:
@@ -55,6 +63,12 @@ class Engines:
 
     def infos(self) -> list[EngineInfo]:
         """Return the engines that are up, in the order of their names. One that does not answer is left out."""
+        with self._asking:
+            if time.monotonic() > self._infos_until:
+                self._infos, self._infos_until = self._asked(), time.monotonic() + INFOS_SECONDS
+            return self._infos
+
+    def _asked(self) -> list[EngineInfo]:
         infos = []
         for folder in self._folders():
             answer = self._ask(folder, {"facts": True}, FACTS_SECONDS) if self._is_alive(folder) else None
@@ -64,13 +78,20 @@ class Engines:
         return sorted(infos, key=lambda info: (info.name, info.started))
 
     def wait_for_release(self, run: RunHandle) -> None:
-        """Wait until no engine runs anything of a process that has been killed. An engine that does not answer is left alone."""
+        """Wait until no engine runs anything of a process that has been killed. An engine that does not let go is killed, too."""
         pid = pid_of(run)
         if pid is None:
             return
         for folder in self._folders():
-            if self._is_alive(folder):
-                self._ask(folder, {"gone": pid}, RELEASE_SECONDS)
+            deadline = time.monotonic() + RELEASE_SECONDS
+            while self._is_alive(folder) and folder.ready.exists():
+                if self._ask(folder, {"gone": pid}, RELEASE_SECONDS) is not None:
+                    break
+                handle = handle_in(folder.process)
+                if time.monotonic() > deadline and handle is not None:
+                    log.error("an engine that does not let go of a run is killed", engine=folder.root.name)
+                    kill_all(handle)
+                time.sleep(AGAIN_SECONDS)
 
     def _ask(self, folder: EngineFolder, request: dict[str, Any], seconds: float) -> dict[str, Any] | None:
         """Return the answer of an engine that is up; None, with a line in the log, if there is none."""
@@ -107,6 +128,9 @@ class Engines:
                 log.info("an engine has ended", engine=engine_id, exit_code=process.returncode)
         for folder in self._folders():
             if not self._is_alive(folder):
+                handle = handle_in(folder.process)
+                if handle is not None:
+                    kill_all(handle)  # its Java may be ending slowly, or not at all
                 shutil.rmtree(folder.root, ignore_errors=True)
 
     def _is_alive(self, folder: EngineFolder) -> bool:

@@ -38,7 +38,7 @@ def do_task(task: Task, folder: WorkerFolder, environment: Mapping[str, str]) ->
     folder.request.write_text(json.dumps(to_json(task)))
     command = [sys.executable, "-m", "pitstop.runner", "worker", "--task", task.kind, "--folder", str(folder.root)]
     try:
-        with _adoption if isinstance(task, Adopt) else _at_once:
+        with _adoption if isinstance(task, Adopt) and not task.only_plan else _at_once:
             code = _run(command, folder.log, environment, task)
         if not folder.result.exists():
             raise EngineError(f"{in_words(task)} ended without a result (exit code {code}): {_end_of(folder)}")

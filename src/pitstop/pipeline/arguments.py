@@ -34,13 +34,18 @@ def _bool(text: str) -> bool:
     return _WORDS[text.strip().lower()]
 
 
+def _path(text: str) -> Path | str:
+    # A path would lose a slash of the address: its function gets it as it was written.
+    return text if "://" in text else Path(text)
+
+
 _KINDS: dict[Any, _Kind] = {
     str: _Kind("a text", str),
     bool: _Kind("true or false", _bool),
     int: _Kind("a whole number", int),
     float: _Kind("a number", float),
     Decimal: _Kind("a decimal number", Decimal),
-    Path: _Kind("a path", Path),
+    Path: _Kind("a path", _path),
     datetime: _Kind("a time such as 2026-01-31T12:00:00 or 2026-01-31T12:00:00Z", datetime.fromisoformat),
     date: _Kind("a day such as 2026-01-31", date.fromisoformat),
 }

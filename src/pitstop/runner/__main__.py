@@ -96,8 +96,8 @@ def run_job(job_id: str, token: int, store_url: str, data: DataFolder, engine: E
         if engine is not None:
             joined = Joined(engine, job.work)
             joined.at_end(_say_engine_ended)
-            joined.take(job_id)
             spark = joined.session
+            joined.take(job_id)
         else:
             spark = session(job.work)
             follow_executors(spark, data)
@@ -107,6 +107,10 @@ def run_job(job_id: str, token: int, store_url: str, data: DataFolder, engine: E
     return _run(job_id, token, settings, open_database(store_url), start, None)
 
 
+def _take_nothing(job_id: str) -> None:
+    """Stand for ``Joined.take`` where the run has a JVM of its own."""
+
+
 def _run(
     job_id: str,
     token: int,
@@ -114,10 +118,11 @@ def _run(
     database: Database,
     spark: Callable[[], SparkSession],
     prepared: Prepared | None,
+    take: Callable[[str], None] = _take_nothing,
 ) -> int:
     waking = database.wake() or UnixSocketWake(settings.data)
     link = SqlRunnerLink(database, waking, retention=FollowedRetention(settings.data.retention))
-    engine = SparkEngine(settings, SqlMapStore(database), spark, prepared)
+    engine = SparkEngine(settings, SqlMapStore(database), spark, prepared, take)
     return _leave(Runner(job_id, token, own_handle(), link, waking, engine).run())
 
 
@@ -157,10 +162,9 @@ def wait_as_spare(spare_id: str, store_url: str, data: DataFolder, engine: Engin
         socket.wait(ORPHAN_CHECK_SECONDS)
     assignment = json.loads(folder.assignment.read_text())
     socket.close()
-    if joined is not None:
-        joined.take(assignment["job"])
     levels.follow(data.log_levels, data.job(assignment["job"]).log_levels)
-    return _run(assignment["job"], int(assignment["token"]), settings, database, lambda: spark, standby.prepared)
+    take = joined.take if joined is not None else _take_nothing
+    return _run(assignment["job"], int(assignment["token"]), settings, database, lambda: spark, standby.prepared, take)
 
 
 def _leave_when_alone(data: DataFolder, folder: SpareFolder, warm: threading.Event) -> None:

@@ -6,6 +6,7 @@ whatever reason, everything of the session is ended here. Killing a job never ne
 
 from __future__ import annotations
 
+import os
 import select
 import socket
 import threading
@@ -18,16 +19,19 @@ from pyspark.sql import SparkSession
 
 from pitstop.kit.waiting import wait_until
 from pitstop.launchers.engine_socket import EngineConnection, listening
-from pitstop.launchers.processes import handle_in, is_alive, kill_with, own_handle, write_handle
+from pitstop.launchers.processes import handle_in, is_alive, kill_all, kill_with, own_handle, write_handle
 from pitstop.model.data_folder import DataFolder, EngineFolder
 from pitstop.runner.engine_output import EngineOutput
 from pitstop.runner.logs import log
 from pitstop.runner.session import levels_of_workers, session
 from pitstop.spark.base.engines import CLIENT_VARIABLE, Clients, ClientSession, heap_bytes, heap_in_use, is_gone, output_of
 from pitstop.spark.base.run_levels import RunLevels
+from pitstop.spark.base.session import java_ends
 from pitstop.spark.starting.warm_up import warm_up
 
 LOGGER = "pitstop.engine"
+HEAP_BITS = 26
+"""The heap in use is told in steps of 64 MiB: whoever follows changes has no use for each byte."""
 IDLE_SECONDS = 300.0
 """The time without any process after which an engine ends, in seconds."""
 LOOK_SECONDS = 3.0
@@ -36,8 +40,12 @@ RELEASE_SECONDS = 30.0
 """The longest that a run waits for the end of what an earlier run of its job has left in the engine, in seconds."""
 STUCK_SECONDS = 60.0
 """The time after which an engine ends itself because a query of a process that is gone cannot be ended, in seconds."""
-AGAIN_SECONDS = 0.1
+AGAIN_SECONDS = 0.05
+CLEAN_LOOKS = 2
+"""How many times in a row nothing is left of a process before it is forgotten: it may just have been starting a query."""
 STUCK_CODE = 4
+LAST_LINES_SECONDS = 0.2
+"""The time in which the last lines of Java reach the log, in seconds."""
 
 
 @dataclass(eq=False)
@@ -49,6 +57,8 @@ class _Client:
     session: ClientSession
     job: str | None = None
     """The job that it runs; None while it has none."""
+    has_gone: bool = False
+    """True once its connection has ended."""
 
 
 def host_engine(engine_id: str, data: DataFolder) -> int:
@@ -60,6 +70,7 @@ def host_engine(engine_id: str, data: DataFolder) -> int:
     RunLevels(spark, levels_of_workers(folder.work)).follow(data.log_levels)
     warm_up(spark, folder.work / "warm-up")
     host = EngineHost(spark, output)
+    threading.Thread(target=_end_with_java, args=(spark,), daemon=True, name="java").start()
     with listening(folder.socket) as listener:
         write_handle(folder.ready, own_handle())
         log("INFO", LOGGER, f"engine {engine_id} is up")
@@ -74,7 +85,6 @@ class EngineHost:
         self._clients: set[_Client] = set()
         self._lock = threading.Lock()
         self._sessions = Clients(spark)
-        self._stuck = threading.Event()
         self._started = time.time()
 
     def serve(self, listener: socket.socket, is_of_use: Callable[[], bool]) -> int:
@@ -85,12 +95,8 @@ class EngineHost:
             if ready:
                 connection = EngineConnection(listener.accept()[0])
                 threading.Thread(target=self._serve, args=(connection,), daemon=True, name="client").start()
-            elif self._stuck.is_set():
-                return STUCK_CODE
-            elif is_gone(self._spark):
-                log("ERROR", LOGGER, "the engine's Java has ended")
-                return 1
-            elif self._clients:
+            # Also while others ask all the time.
+            if self._clients:
                 idle_since = time.monotonic()
             elif not is_of_use() or time.monotonic() - idle_since > IDLE_SECONDS:
                 return 0
@@ -99,35 +105,36 @@ class EngineHost:
         client: _Client | None = None
         try:
             while (request := connection.receive()) is not None:
-                client = self._answer(connection, client, request)
+                if "join" in request and client is None:
+                    client = self._add(str(request["join"]), int(request["pid"]))
+                connection.send(self._answer(client, request))
         except OSError:
             pass  # it has gone meanwhile
+        except Exception as error:
+            log("ERROR", LOGGER, f"a process could not join: {type(error).__name__}: {error}")
         finally:
             connection.close()
             if client is not None:
                 self._remove(client)
 
-    def _answer(self, connection: EngineConnection, client: _Client | None, request: dict[str, Any]) -> _Client | None:
+    def _answer(self, client: _Client | None, request: dict[str, Any]) -> dict[str, Any]:
         try:
-            if "join" in request:
-                client = self._add(str(request["join"]), int(request["pid"]))
+            if client is not None and "join" in request:
                 door = client.session.door
-                connection.send({"port": door.port, "secret": door.secret})
-            elif "job" in request and client is not None:
+                return {"port": door.port, "secret": door.secret}
+            if "job" in request and client is not None:
                 client.job = str(request["job"])
                 self._release(lambda other: other.job == client.job and other is not client, client.job)
-                connection.send({"released": True})
-            elif "facts" in request:
-                connection.send({"facts": self._facts()})
-            elif "gone" in request:
+                return {"released": True}
+            if "facts" in request:
+                return {"facts": self._facts()}
+            if "gone" in request:
                 pid = int(request["gone"])
-                self._release(lambda other: other.pid == pid, f"process {pid}")
-                connection.send({"released": True})
-            else:
-                connection.send({"error": f"The engine does not know the request {sorted(request)}."})
+                self._await_removal(pid)
+                return {"released": True}
+            return {"error": f"The engine does not know the request {sorted(request)}."}
         except Exception as error:
-            connection.send({"error": f"The engine cannot serve a process: {type(error).__name__}: {error}"})
-        return client
+            return {"error": f"The engine cannot serve a process: {type(error).__name__}: {error}"}
 
     def _facts(self) -> dict[str, Any]:
         """Return the facts of model.cluster.EngineInfo that the engine itself knows."""
@@ -136,7 +143,7 @@ class EngineHost:
         return {
             "jobs": [job for job in jobs if job is not None],
             "spares": jobs.count(None),
-            "heap_bytes": heap_in_use(self._spark),
+            "heap_bytes": heap_in_use(self._spark) >> HEAP_BITS << HEAP_BITS,
             "most_heap_bytes": heap_bytes(self._spark),
             "cores": self._spark.sparkContext.defaultParallelism,
             "started": self._started,
@@ -150,38 +157,77 @@ class EngineHost:
         return client
 
     def _release(self, is_meant: Callable[[_Client], bool], what: str) -> None:
-        """Wait until the processes that are meant run nothing here any more; TimeoutError if they still do."""
+        """Wait until the processes that are meant run nothing here any more; TimeoutError if they still do.
+
+        One that has gone may just have been starting a query. It is at rest once it has been removed.
+        """
 
         def at_rest() -> bool:
             with self._lock:
                 meant = [client for client in self._clients if is_meant(client)]
             # A task that was cancelled may still write a file of state.
-            return not any(client.session.queries or client.session.tasks for client in meant)
+            return not any(client.has_gone or client.session.queries or client.session.tasks for client in meant)
 
         if not wait_until(at_rest, RELEASE_SECONDS, step=0.02):
             raise TimeoutError(f"an earlier run of {what} still has a query or tasks")
 
+    def _await_removal(self, pid: int) -> None:
+        """Wait until a process that has been killed has been removed; TimeoutError if that takes too long."""
+
+        def removed() -> bool:
+            with self._lock:
+                return not any(client.pid == pid for client in self._clients)
+
+        if not wait_until(removed, RELEASE_SECONDS, step=0.02):
+            raise TimeoutError(f"process {pid} still has a query or tasks")
+
     def _remove(self, client: _Client) -> None:
-        began = time.monotonic()
-        remains = self._end(client)
-        while remains and time.monotonic() - began < STUCK_SECONDS:
-            time.sleep(AGAIN_SECONDS)
+        client.has_gone, began = True, time.monotonic()
+        # A call into Java may never return.
+        limit = threading.Timer(STUCK_SECONDS, _end_stuck, (client.pid,))
+        limit.daemon = True
+        limit.start()
+        clean = 0
+        while clean < CLEAN_LOOKS:
             remains = self._end(client)
+            if remains:
+                log("DEBUG", LOGGER, f"of process {client.pid} there remains: {', '.join(remains)}")
+            clean = 0 if remains else clean + 1
+            time.sleep(AGAIN_SECONDS)
+        limit.cancel()
         self._output.forget(client.name)
-        if remains:
-            log("ERROR", LOGGER, f"the engine ends: what a process has left there cannot be ended: {', '.join(remains)}")
-            self._stuck.set()
-            return
-        client.session.forget()
         with self._lock:
             self._clients.discard(client)
         log("INFO", LOGGER, f"process {client.pid} has left, and nothing of it remains after {time.monotonic() - began:.2f} s")
 
     def _end(self, client: _Client) -> list[str]:
         """End what a process has left; return what remains, in words. Tasks that are just ending may still start workers."""
-        remains = client.session.end()
-        workers, tasks = kill_with(CLIENT_VARIABLE, client.name), client.session.tasks
+        workers = kill_with(CLIENT_VARIABLE, client.name)
+        try:
+            remains, tasks = client.session.end(), client.session.tasks
+            client.session.forget()
+        except Exception as error:
+            return [f"{type(error).__name__}: {error}"]
         return remains + ([f"{workers} Python workers"] if workers else []) + ([f"{tasks} tasks"] if tasks else [])
+
+
+def _end_stuck(pid: int) -> None:
+    log("ERROR", LOGGER, f"the engine ends, because what process {pid} has left there cannot be ended")
+    _end_at_once(STUCK_CODE)
+
+
+def _end_with_java(spark: SparkSession) -> None:
+    """End the process with its Java, or with its Spark, so that its jobs find that out and the next engine is started."""
+    while not java_ends(spark, LOOK_SECONDS) and not is_gone(spark):
+        pass
+    log("ERROR", LOGGER, "the engine's Java, or its Spark, has ended")
+    _end_at_once(1)
+
+
+def _end_at_once(code: int) -> None:
+    time.sleep(LAST_LINES_SECONDS)
+    kill_all(own_handle())  # Java may be ending slowly, or not at all
+    os._exit(code)
 
 
 def _is_of_use(data: DataFolder, folder: EngineFolder) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import select
 import threading
 from pathlib import Path
 
@@ -14,6 +15,8 @@ _FACT = re.compile(rb',"%s":"([^"]*)"' % LINE_FACT.encode())
 _OF_A_JOB = re.compile(rb'"thread":"(?:stream execution thread|Executor task launch worker|Thread-)')
 """The threads that work for one session at a time. Threads of pools keep the name of the session that they were made for."""
 _LONGEST_LINE = 1 << 20
+SLOW_SECONDS = 0.2
+"""The longest wait for a log that takes no more, in seconds: the lines of all jobs wait meanwhile."""
 
 
 class EngineOutput:
@@ -56,9 +59,20 @@ class EngineOutput:
             line = line[: fact.start()] + line[fact.end() :]
             with self._lock:
                 file = self._routes.get(fact.group(1)) if _OF_A_JOB.search(line) else None
-                if file is not None:
-                    with contextlib.suppress(OSError):
-                        os.write(file, line + b"\n")
-                        return
+                if file is not None and _written(file, line + b"\n"):
+                    return
         with contextlib.suppress(OSError):
             os.write(self._own, line + b"\n")
+
+
+def _written(file: int, line: bytes) -> bool:
+    """Write a line into a pipe; return False if nothing of it could be written. A line whose reader is too slow is cut."""
+    rest = memoryview(line)
+    try:
+        while rest:
+            rest = rest[os.write(file, rest) :]
+            if rest and not select.select([], [file], [], SLOW_SECONDS)[1]:
+                break
+    except OSError:
+        return len(rest) < len(line)
+    return True

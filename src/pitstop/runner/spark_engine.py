@@ -37,10 +37,13 @@ class SparkEngine:
         maps: MapStore,
         spark: Callable[[], SparkSession],
         prepared: Prepared | None = None,
+        take: Callable[[str], None] = lambda job_id: None,
     ) -> None:
-        self._settings, self._maps, self._spark, self._prepared = settings, maps, spark, prepared
+        """``take`` waits until earlier runs of the job have nothing left in an engine that they shared."""
+        self._settings, self._maps, self._spark, self._prepared, self._take = settings, maps, spark, prepared, take
 
     def open(self, job: Job, ties: Ties) -> Opened:
+        self._take(job.id)
         prepared = self._prepared_for(job)
         compiled, head_start = prepared.compiled, prepared.head_start
         ties.when_compiled(compiled.config)

@@ -60,5 +60,10 @@ def _check_at_rest(data: DataFolder, database: Database, before: str) -> None:
 
 def _processes(data: DataFolder, database: Database) -> Iterator[RunHandle]:
     yield from run_handles(database)
-    files = [data.spark_master.daemon, *data.members.glob("*/*.json"), *data.spares.glob("*/*.json")]
+    files = [
+        data.spark_master.daemon,
+        *data.members.glob("*/*.json"),
+        *data.spares.glob("*/*.json"),
+        *data.engines.glob("*/*.json"),
+    ]
     yield from (handle for handle in map(handle_in, files) if handle is not None)

@@ -174,8 +174,11 @@ class LocalService(Reads, MapVerbs, LogLevels):
     def check(self, request: SubmitRequest, job: str | None = None, snapshot: str | None = None) -> CheckResult:
         present = self._find(job) if job is not None and snapshot is None else None
         record = self._snapshot_record(snapshot) if snapshot is not None else None
-        options = {key: value for key, value in request.options.items() if value is not None}
-        request = updates.with_args_of(present, request) if present is not None else request
+        if present is not None:
+            request = updates.with_args_of(present, request)
+            options = updates.options_after(present, request)
+        else:
+            options = {key: value for key, value in request.options.items() if value is not None}
         source = self._source(request, JobConfig.from_options(options))
         checked = self._judge.check(source, options, present, record)
         text = checked.report.text() if checked.report else _fresh(checked.plan)

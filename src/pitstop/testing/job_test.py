@@ -86,7 +86,8 @@ class JobTest:
         with self._in_words(), self._removing_folder():
             version = version_of(job, args, options, name, "JobTest")
             self._place = LocalPlace.of(spark or build_test_session(self.folder / "spark"), self.folder, self._log)
-            self._pushed.folder.mkdir(exist_ok=True)
+            shutil.rmtree(self._pushed.folder, ignore_errors=True)  # rows of an earlier test in the same folder
+            self._pushed.folder.mkdir()
             compiled, self._feeds = self._compiled(version)
             self._start(compiled, version, self._start_point(compiled, version, None, None), Progress())
 
@@ -222,7 +223,9 @@ class JobTest:
 
     def _compiled(self, version: Version) -> tuple[CompiledJob, dict[str, Feed]]:
         pipeline = self._rows.in_folder(placed(version.pipeline, origin_here()))
-        in_folder = dataclasses.replace(version, pipeline=pipeline)
+        # A test asks for each epoch: none waits for its time.
+        config = dataclasses.replace(version.config, max_latency_ms=0)
+        in_folder = dataclasses.replace(version, pipeline=pipeline, config=config)
         return compile_with_feeds(self._place, in_folder, self._feeds, self._pushed.folder)
 
     def _start(self, compiled: CompiledJob, version: Version, point: StartPoint, before: Progress) -> None:

@@ -276,6 +276,7 @@ def test_every_command_is_in_the_help_and_has_its_own(bare):
         "withdraw",
         "completion",
         "help",
+        "adopt",
         "apply",
         "init",
         "job",

@@ -98,6 +98,32 @@ def test_processes_run_side_by_side_with_their_own_workers_and_nothing_of_one_th
     assert wait_until(lambda: ended(sessions["second"], "second"), 30, step=0.1)
 
 
+def test_tables_that_others_have_made_stay_when_a_process_leaves(spark, tmp_path):
+    spark.sql(f"CREATE DATABASE others LOCATION '{tmp_path / 'others'}'")
+    spark.range(3).write.saveAsTable("others.numbers")
+    kept = spark.range(5).persist()
+    kept.count()
+    try:
+        assert Clients(spark).add("passing-by").end() == []
+        assert spark.table("others.numbers").count() == 3
+        assert kept.storageLevel.useMemory
+        assert spark.sparkContext._jsc.sc().getPersistentRDDs().size() > 0
+    finally:
+        kept.unpersist()
+        spark.sql("DROP DATABASE others CASCADE")
+
+
+def test_cached_rows_of_a_process_that_has_gone_take_no_memory(spark):
+    persisted = spark.sparkContext._jsc.sc().getPersistentRDDs
+    before = persisted().size()
+    client = Clients(spark).add("caching")
+    table = client._session.range(1_000).persist()
+    table.count()
+    assert persisted().size() == before + 1
+    assert client.end() == []
+    assert wait_until(lambda: persisted().size() == before, 30, step=0.05)
+
+
 @pytest.mark.long
 def test_processes_that_come_and_go_leave_no_thread_behind(spark, tmp_path):
     clients, counts = Clients(spark), []

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from pitstop.machine import class_archive
 from pitstop.machine.class_jar import class_jar, put_on_class_path
@@ -132,6 +134,17 @@ def is_joined(spark: SparkSession) -> bool:
     return CLIENT_VARIABLE in spark.sparkContext.environment
 
 
+def cached(table: DataFrame) -> DataFrame:
+    """Return a table that is kept in memory once it is read.
+
+    Spark gives the rows of a cached table to each session whose plan is the same. The jobs of an engine read theirs each at a
+    time of its own, so the plan of each gets a name that no other has.
+    """
+    if is_joined(table.sparkSession):
+        table = table.observe(f"cached {secrets.token_hex(8)}", F.count(F.lit(1)))
+    return table.persist()
+
+
 def heap_part(spark: SparkSession) -> float:
     """Return the number of bytes of the heap that are for the job of this session."""
     return float(spark.conf.get(PART_SETTING, None) or 1) * jvm.heap_bytes(spark)
@@ -154,6 +167,11 @@ def end_session(spark: SparkSession) -> None:
 def wait_for_java(spark: SparkSession) -> None:
     """Wait until a session's Java is gone. A task without memory, or the machine, may end it."""
     jvm.wait_for_end(spark)
+
+
+def java_ends(spark: SparkSession, seconds: float) -> bool:
+    """Return True if a session's Java has ended, or ends within this many seconds."""
+    return jvm.ends(spark, seconds)
 
 
 def scratch_of(spark: SparkSession) -> Path:

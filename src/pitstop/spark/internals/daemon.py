@@ -25,6 +25,8 @@ OUTPUT_VARIABLE = "PITSTOP_ENGINE_OUTPUT"
 
 def _worker(sock: socket, authenticated: bool) -> int:
     """Run the worker in each process that the daemon forks: once for each task, as long as the process is used again."""
+    if OUTPUT_VARIABLE in os.environ:
+        os.dup2(2, 1)  # the daemon itself tells Java its port there
     if sys.argv[1:] == [_WORKER]:
         _prepare()
     return _run_worker(sock, authenticated)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from pyspark.sql import SparkSession
 
 from pitstop.machine.class_jar import source_of
 from pitstop.spark.internals.jvm import classes, gateway, session_of
+
+_INJECTING = threading.Lock()
 
 
 def driver_class(spark: SparkSession, name: str) -> Any:
@@ -53,6 +56,18 @@ def add_jars(spark: SparkSession, jars: Iterable[Path]) -> None:
     for jar in jars:
         if f"/{jar.name}" not in str(spark.sparkContext._jsc.sc().listJars()):
             spark.sql(f"ADD JAR '{jar}'")
+
+
+def inject_columnar(spark: SparkSession, mark: str, injector: Callable[[], Any]) -> None:
+    """Give columnar rules to the queries that start from now on, in all sessions of the context; once for each ``mark``.
+
+    Sessions share their extensions, so the mark stands in the settings of the context.
+    """
+    settings = spark.sparkContext._jsc.sc().conf()
+    with _INJECTING:
+        if not settings.contains(mark):
+            session_of(spark).extensions().injectColumnar(injector())
+            settings.set(mark, "true")
 
 
 def new(spark: SparkSession, java_class: Any, *arguments: Any) -> Any:

@@ -15,6 +15,7 @@ from py4j.java_gateway import JavaObject
 from pyspark import SparkConf, SparkContext, java_gateway
 from pyspark.sql import SparkSession
 
+from pitstop.errors import PipelineError
 from pitstop.spark.internals.java_code import driver_class, new
 from pitstop.spark.internals.jvm import classes, session_of
 
@@ -25,6 +26,8 @@ CLIENT_VARIABLE = "PITSTOP_ENGINE_CLIENT"
 LINE_FACT = "engine_client"
 """The fact in log lines of Java that names the process for which a thread works."""
 _connect: Callable[[], Any] = java_gateway.launch_gateway
+_CLIENT_SETTING = "spark.pitstop.client"
+"""The setting of a session, and of all copies of it, that names the process that it is for (EngineClients.java)."""
 _PORT, _SECRET = "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"
 
 
@@ -52,6 +55,7 @@ class Clients:
     def add(self, client: str) -> ClientSession:
         """Make a session for the process of that name, and a door to it."""
         session = session_of(self._spark).newSession()
+        session.conf().set(_CLIENT_SETTING, client)
         context, threads = self._spark.sparkContext._jsc.sc(), classes(self._spark).org.apache.logging.log4j.ThreadContext
         # Every thread of Java that comes of the door inherits them.
         properties = ("spark.scheduler.pool", f"mdc.{LINE_FACT}")
@@ -120,4 +124,12 @@ def join(door: Door, client: str, workers: dict[str, str]) -> SparkSession:
     conf = SparkConf(_jconf=java_context.getConf())
     SparkContext._ensure_initialized(gateway=gateway, conf=conf)
     context = SparkContext(gateway=gateway, jsc=java_context, conf=conf, environment=workers | {CLIENT_VARIABLE: client})
-    return SparkSession(context, JavaObject(_SESSION, gateway._gateway_client))
+    spark = SparkSession(context, JavaObject(_SESSION, gateway._gateway_client))
+    # A job's code may mean well and end "its" session.
+    for owner in (context, spark):
+        owner.stop = _refuse_to_stop  # type: ignore[method-assign]
+    return spark
+
+
+def _refuse_to_stop() -> None:
+    raise PipelineError("The Spark session of a job cannot be stopped: other jobs share its engine. Leave out stop().")

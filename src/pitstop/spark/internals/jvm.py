@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import traceback
 from collections.abc import Iterator
 from typing import Any
@@ -46,6 +47,15 @@ def end(spark: SparkSession, seconds: float) -> None:
 def wait_for_end(spark: SparkSession) -> None:
     """Wait until the session's JVM has ended, for whatever reason."""
     gateway(spark).proc.wait()
+
+
+def ends(spark: SparkSession, seconds: float) -> bool:
+    """Return True if the session's JVM, which this process has started, has ended or ends within this many seconds."""
+    try:
+        gateway(spark).proc.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
 
 
 def is_gone(spark: SparkSession) -> bool:

@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
-from pitstop.spark.internals.java_code import driver_class, new
-from pitstop.spark.internals.jvm import session_of
+from pitstop.spark.internals.java_code import driver_class, inject_columnar, new
 
 LATE = "late:"
 """The prefix of an aggregate or column that tells which rows are late for an operator."""
@@ -22,7 +21,8 @@ _NEVER = -(2**63) + 41
 """The value used for the last late time when there is none: no time is as low."""
 _INJECTOR = "LateRows"
 _INJECTED, _OPERATOR = "spark.pitstop.late", "spark.pitstop.operator."
-"""The settings of a session that say that the rule is there, and give Spark's number of an operator, whose name follows."""
+"""The setting of a context that says that the rule is there; the prefix of those of a session that give Spark's number of an
+operator, whose name follows."""
 _SETTING = threading.Lock()
 
 
@@ -35,9 +35,7 @@ def finding_late_rows(spark: SparkSession, operators: Mapping[str, int]) -> Iter
     """
     settings = {f"{_OPERATOR}{name}": str(number) for name, number in operators.items()}
     with _SETTING:
-        if spark.conf.get(_INJECTED, None) is None:
-            session_of(spark).extensions().injectColumnar(new(spark, driver_class(spark, _INJECTOR)))
-            spark.conf.set(_INJECTED, "true")
+        inject_columnar(spark, _INJECTED, lambda: new(spark, driver_class(spark, _INJECTOR)))
         try:
             for key, value in settings.items():
                 spark.conf.set(key, value)

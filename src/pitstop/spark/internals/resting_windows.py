@@ -8,13 +8,12 @@ from math import gcd
 
 from pyspark.sql import SparkSession
 
-from pitstop.spark.internals.java_code import new, shared_class
-from pitstop.spark.internals.jvm import session_of
+from pitstop.spark.internals.java_code import inject_columnar, new, shared_class
 
 _INJECTOR = "RestingWindows"
 _INJECTED, _SLIDE = "spark.pitstop.resting", "spark.pitstop.slide."
-"""The settings of a session that say that the rule is there, and give the slide in ms of a window, whose column's name
-follows."""
+"""The setting of a context that says that the rule is there; the prefix of those of a session that give the slide in ms of a
+window, whose column's name follows."""
 
 _SETTING = threading.Lock()
 
@@ -29,6 +28,5 @@ def let_windows_rest(spark: SparkSession, slides: Mapping[str, int]) -> None:
             # Of two jobs of one session, stages of one name may differ in their slides: the ends of both are multiples of this.
             before = int(spark.conf.get(f"{_SLIDE}{column}", None) or 0)
             spark.conf.set(f"{_SLIDE}{column}", str(gcd(before, slide)))
-        if slides and spark.conf.get(_INJECTED, None) is None:
-            session_of(spark).extensions().injectColumnar(new(spark, shared_class(spark, _INJECTOR)))
-            spark.conf.set(_INJECTED, "true")
+        if slides:
+            inject_columnar(spark, _INJECTED, lambda: new(spark, shared_class(spark, _INJECTOR)))

@@ -49,6 +49,7 @@ from pitstop.spark.base.columns import to_column
 from pitstop.spark.base.environment import SourceSettings
 from pitstop.spark.base.failures import errors_of_stage
 from pitstop.spark.base.naming import ROWS_IN, ROWS_OUT
+from pitstop.spark.base.session import cached
 from pitstop.spark.internals.nulls import with_nulls
 from pitstop.spark.internals.plans import check_streamable, explodes, has_watermark, stand_in, stateful_nodes
 from pitstop.spark.internals.watermarks import watermark_id
@@ -186,7 +187,7 @@ class Lowering:
         """Return the table of a hash join, kept in memory once it is read."""
         if node.name not in self.tables:
             table = self.unread_table(spec, node)
-            self.tables[node.name] = table.persist() if self.keeps_tables and not table.isStreaming else table
+            self.tables[node.name] = cached(table) if self.keeps_tables and not table.isStreaming else table
         return self.tables[node.name]
 
     def unread_table(self, spec: HashJoinSpec, node: Node) -> DataFrame:

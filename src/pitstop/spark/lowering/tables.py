@@ -32,6 +32,7 @@ from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.failures import PASSING, UNREAD_REMEDY, errors_of_stage, explain_run, first_line, misses_files, reason
 from pitstop.spark.base.left_out import tell_seen
 from pitstop.spark.base.naming import quoted
+from pitstop.spark.base.session import cached
 from pitstop.spark.internals.observations import Observations
 from pitstop.spark.internals.plans import as_declared
 from pitstop.spark.lowering.lowering import Lowering
@@ -288,7 +289,7 @@ class HashJoinTables:
             raise
 
     def _kept(self, copy: TableCopy) -> _Reading:
-        return _Reading(_rows_of(self._spark, copy).persist(), copy.number, copy.read_at)
+        return _Reading(cached(_rows_of(self._spark, copy)), copy.number, copy.read_at)
 
     def _log(self, level: str, text: str) -> None:
         self._environment.log(level, LOGGER, text)
