@@ -13,11 +13,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
 OWN = [kind for kind in KINDS if kind.name != "limit"]
 ONLY_ON_DISK = ("transformWithState",)
-ALWAYS = {
-    ("groupBy(window).agg", "memory"),
-    ("left semi join", "memory"),
-    ("transformWithState (value, list, map, timers)", "rocksdb"),
-}
+ALWAYS = {("transformWithState (value, list, map, timers)", "rocksdb")}
 """Kinds and stores that are in every run of the tests."""
 STORES = {
     "memory": MEMORY,

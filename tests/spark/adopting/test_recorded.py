@@ -235,7 +235,7 @@ CASES = {
     "processor-avro": Case(processed("None"), last_of_each, expected_totals),
     "chain": Case(chain, by_window, lambda: expected_counts(once(lambda e: (e[0], e[2])))),
 }
-ALWAYS = {("3.5", "sessions-hdfs"), ("4.0", "processor"), ("4.1", "window-format2")}
+ALWAYS = {("3.5", "sessions-hdfs")}
 
 
 def cases():

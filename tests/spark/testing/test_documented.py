@@ -26,6 +26,7 @@ def test_the_first_test_takes_ten_lines():
 
 
 @pytest.mark.spark
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_the_example_passes_for_a_user(tmp_path):
     own = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "PITSTOP_", "_PITSTOP"))}

@@ -56,6 +56,7 @@ def of_out(test):
     return sorted((row["vin"], row["window_start"].minute, row["n"], row["top"]) for row in test.rows("out"))
 
 
+@pytest.mark.long
 def test_a_job_goes_from_epoch_to_epoch_and_from_version_to_version(job_test):
     test = job_test(speeds, "cars")
     assert (test.rows("out"), test.entries("latest"), test.state("speed")) == ([], {}, [])
