@@ -115,9 +115,9 @@ def pitstop(engine, jobs, seconds, folder):
         def newest(number):
             return max(entry["at"] for entry in client.map(f"out-{number}").entries().values())
 
-        epochs, began = sum(handle.progress.epoch for handle in handles), time.monotonic()
+        epochs, began = sum(handle.metrics().epoch for handle in handles), time.monotonic()
         found = measured(server.children(), newest, jobs, seconds)
-        epochs = sum(handle.progress.epoch for handle in handles) - epochs
+        epochs = sum(handle.metrics().epoch for handle in handles) - epochs
         restarts = sum(handle.details.token - 1 for handle in handles)
         told = {"epochs_a_second": epochs / jobs / (time.monotonic() - began), "restarts": restarts}
         return found | told | {"submit_to_result_p50_seconds": median(firsts), "submit_to_result_max_seconds": max(firsts)}
