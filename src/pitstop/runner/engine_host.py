@@ -42,7 +42,7 @@ STUCK_SECONDS = 60.0
 """The time after which an engine ends itself because a query of a process that is gone cannot be ended, in seconds."""
 AGAIN_SECONDS = 0.05
 CLEAN_LOOKS = 2
-"""How many times in a row nothing is left of a process before it is forgotten: it may just have been starting a query."""
+"""The looks in a row that find nothing of a process before it is forgotten: it may just have been starting a query."""
 STUCK_CODE = 4
 LAST_LINES_SECONDS = 0.2
 """The time in which the last lines of Java reach the log, in seconds."""
