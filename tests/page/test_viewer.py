@@ -42,8 +42,11 @@ def test_they_see_a_job_and_can_do_nothing_with_it(viewer):
 def test_what_they_ask_without_a_button_is_refused_by_the_server(viewer):
     seat, operator = viewer
     page = seat.go("/maps/notes")
-    asked = "() => fetch('/api/v1/maps/notes/entry?key=greeting', {method: 'DELETE'}).then(answer => answer.status)"
-    assert page.evaluate(asked) == 403
+    key = "{'Pitstop-Session-Key': localStorage.getItem('pitstop-session-key')}"
+    for headers, status in (("{}", 401), (key, 403)):
+        request = f"{{method: 'DELETE', headers: {headers}}}"
+        asked = f"() => fetch('/api/v1/maps/notes/entry?key=greeting', {request}).then(answer => answer.status)"
+        assert page.evaluate(asked) == status
     assert operator.map("notes").get("greeting") == "hello"
-    seat.faults[:] = [fault for fault in seat.faults if "403" not in fault]
+    seat.faults[:] = [fault for fault in seat.faults if "401" not in fault and "403" not in fault]
     assert seat.faults == []
