@@ -133,8 +133,8 @@ def in_words(operator: Operator) -> str:
     if operator.kind is OperatorKind.JOIN:
         sides = [_columns(family.values, False) for family in operator.families if not family.name.endswith(_COUNTS)]
         return f"{kind_in_words(operator)} of {' and '.join(f'({side})' for side in sides)}"
-    shown = [name for name in keys if name != "sessionStartTime"]
-    return f"{kind_in_words(operator)} by {', '.join(shown)}" if shown else kind_in_words(operator)
+    key_names = [name for name in keys if name != "sessionStartTime"]
+    return f"{kind_in_words(operator)} by {', '.join(key_names)}" if key_names else kind_in_words(operator)
 
 
 def kind_in_words(operator: Operator) -> str:

@@ -96,8 +96,8 @@ def _only(mapping: dict[Any, Any], keys: Collection[str], where: str) -> None:
     for key in mapping:
         if key not in keys:
             close = difflib.get_close_matches(str(key), keys, 1)
-            meant = f" Is '{close[0]}' meant?" if close else f" There are: {', '.join(sorted(keys))}."
-            raise UsageError(f"{where}: there is no key '{key}'.{meant}")
+            advice = f" Is '{close[0]}' meant?" if close else f" There are: {', '.join(sorted(keys))}."
+            raise UsageError(f"{where}: there is no key '{key}'.{advice}")
 
 
 def _text(value: Any, where: str, form: str) -> str:

@@ -54,8 +54,8 @@ def settings_of(file: Path, part: str, names: dict[str, str]) -> dict[str, Any]:
     for key in settings:
         if key not in names:
             close = difflib.get_close_matches(key, names, 1)
-            meant = f"Is '{close[0]}' meant?" if close else f"'pitstop help {part}' lists them."
-            raise UsageError(f"{file}, [{part}]: there is no option '{key}'. {meant}")
+            advice = f"Is '{close[0]}' meant?" if close else f"'pitstop help {part}' lists them."
+            raise UsageError(f"{file}, [{part}]: there is no option '{key}'. {advice}")
     return {names[key]: value for key, value in settings.items()}
 
 

@@ -49,7 +49,7 @@ class Engines:
         self._infos_until = float("-inf")
         self._children: dict[str, subprocess.Popen[bytes]] = {}
         for folder in self._folders():
-            if self._is_alive(folder) and json.loads(folder.process.read_text()).get("form") != self._form:
+            if self._is_alive(folder) and _record(folder).get("form") != self._form:
                 folder.retired.touch()
 
     def folder(self, name: str) -> EngineFolder:
@@ -57,7 +57,7 @@ class Engines:
         with self._lock:
             self._remove_ended()
             for folder in self._folders():
-                if self._is_alive(folder) and not folder.retired.exists() and self._name(folder) == name:
+                if self._is_alive(folder) and not folder.retired.exists() and _record(folder).get("name") == name:
                     return folder
             return self._start(name)
 
@@ -73,7 +73,7 @@ class Engines:
         for folder in self._folders():
             answer = self._ask(folder, {"facts": True}, FACTS_SECONDS) if self._is_alive(folder) else None
             if answer is not None:
-                facts = {"name": self._name(folder), "id": folder.root.name, "retired": folder.retired.exists()}
+                facts = {"name": str(_record(folder).get("name")), "id": folder.root.name, "retired": folder.retired.exists()}
                 infos.append(from_json(EngineInfo, answer["facts"] | facts))
         return sorted(infos, key=lambda info: (info.name, info.started))
 
@@ -137,8 +137,13 @@ class Engines:
         handle = handle_in(folder.process)
         return handle is not None and is_alive(handle)
 
-    def _name(self, folder: EngineFolder) -> str:
-        return str(json.loads(folder.process.read_text()).get("name"))
-
     def _folders(self) -> list[EngineFolder]:
         return [self._data.engine(path.name) for path in sorted(self._data.engines.glob("*"))]
+
+
+def _record(folder: EngineFolder) -> dict[str, Any]:
+    """Return what the launcher has written of an engine; an empty mapping if its folder goes at this moment."""
+    try:
+        return dict(json.loads(folder.process.read_text()))
+    except (OSError, ValueError):
+        return {}

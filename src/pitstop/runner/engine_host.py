@@ -60,6 +60,12 @@ class _Client:
     has_gone: bool = False
     """True once its connection has ended."""
 
+    @property
+    def is_busy(self) -> bool:
+        """True while it may write. One that has gone may just have been starting a query, until it has been removed."""
+        # A task that was cancelled may still write a file of state.
+        return bool(self.has_gone or self.session.queries or self.session.tasks)
+
 
 def host_engine(engine_id: str, data: DataFolder) -> int:
     """Start the JVM, and serve the processes that join, until no one needs it any more; return the exit code."""
@@ -124,13 +130,14 @@ class EngineHost:
                 return {"port": door.port, "secret": door.secret}
             if "job" in request and client is not None:
                 client.job = str(request["job"])
-                self._release(lambda other: other.job == client.job and other is not client, client.job)
+                others = f"an earlier run of job {client.job}"
+                self._release(lambda other: other.job == client.job and other is not client and other.is_busy, others)
                 return {"released": True}
             if "facts" in request:
                 return {"facts": self._facts()}
             if "gone" in request:
                 pid = int(request["gone"])
-                self._await_removal(pid)
+                self._release(lambda other: other.pid == pid, f"process {pid}")
                 return {"released": True}
             return {"error": f"The engine does not know the request {sorted(request)}."}
         except Exception as error:
@@ -156,30 +163,16 @@ class EngineHost:
         self._output.route(name, output_of(pid))
         return client
 
-    def _release(self, is_meant: Callable[[_Client], bool], what: str) -> None:
-        """Wait until the processes that are meant run nothing here any more; TimeoutError if they still do.
-
-        One that has gone may just have been starting a query. It is at rest once it has been removed.
-        """
+    def _release(self, runs: Callable[[_Client], bool], what: str) -> None:
+        """Wait until no process for which ``runs`` is true is left; TimeoutError if there still is one."""
 
         def at_rest() -> bool:
             with self._lock:
-                meant = [client for client in self._clients if is_meant(client)]
-            # A task that was cancelled may still write a file of state.
-            return not any(client.has_gone or client.session.queries or client.session.tasks for client in meant)
+                clients = list(self._clients)
+            return not any(map(runs, clients))
 
         if not wait_until(at_rest, RELEASE_SECONDS, step=0.02):
-            raise TimeoutError(f"an earlier run of {what} still has a query or tasks")
-
-    def _await_removal(self, pid: int) -> None:
-        """Wait until a process that has been killed has been removed; TimeoutError if that takes too long."""
-
-        def removed() -> bool:
-            with self._lock:
-                return not any(client.pid == pid for client in self._clients)
-
-        if not wait_until(removed, RELEASE_SECONDS, step=0.02):
-            raise TimeoutError(f"process {pid} still has a query or tasks")
+            raise TimeoutError(f"{what} still has a query or tasks")
 
     def _remove(self, client: _Client) -> None:
         client.has_gone, began = True, time.monotonic()

@@ -38,7 +38,7 @@ class Joined:
         self.session: SparkSession = own_scratch(join_session(door, client, work_dir, variables))
 
     def take(self, job_id: str) -> None:
-        """Say which job this process runs from now on, and wait until earlier runs of it have no query in the engine any more."""
+        """Say which job this process runs from now on, and wait until its earlier runs have nothing left in the engine."""
         self._connection.ask({"job": job_id}, JOB_SECONDS)
 
     def at_end(self, do: Callable[[], None]) -> None:
@@ -58,7 +58,7 @@ def _connected(folder: EngineFolder) -> EngineConnection:
             if folder.ready.exists():
                 return connect(folder.socket)
         except OSError as error:
-            raise EngineError(f"The engine of {folder.root.name} cannot be reached: {error}", away=True) from None
+            raise EngineError(f"The engine {folder.root.name} cannot be reached: {error}.", away=True) from None
         process = handle_in(folder.process)
         if (process is not None and not is_alive(process)) or not folder.root.exists():
             raise EngineError(f"The engine {folder.root.name} has ended before it was up: see {folder.log}.", away=True)

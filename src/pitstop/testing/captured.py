@@ -52,13 +52,13 @@ class CapturedRows:
         """Take one epoch's rows for a sink (running.epochs.WriteSink). An epoch that comes again replaces itself."""
         with rows_for_two(rows) if self._alone else nullcontext(rows) as rows_kept:
             environment.begins()
-            shown = rows_kept.drop(ORDER).toArrow()
-            self._keep(node.name, epoch, environment, plain_rows(shown))
+            table = rows_kept.drop(ORDER).toArrow()
+            self._keep(node.name, epoch, environment, plain_rows(table))
             if node.sink.kind in WRITTEN:
                 return write_sink(node, rows_kept, epoch, environment)
             if sink_kind(node).rehearse is not compute_only:
                 rehearse_sink(node, rows_kept, epoch, environment)
-            return int(shown.num_rows)
+            return int(table.num_rows)
 
     def of(self, sink: str, names: list[str]) -> list[dict[str, Any]]:
         """Return the rows of a sink, epoch after epoch. NotFoundError if the job, whose sinks are ``names``, has no such sink."""

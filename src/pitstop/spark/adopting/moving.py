@@ -116,8 +116,10 @@ class Moving:
                         f"Operator {number} has {sum(before.values()):,} rows of state, and {sum(after.values()):,} have come "
                         "into the snapshot: nothing was adopted; please report this."
                     )
-                shown = (count for family, count in after.items() if not (family.startswith("$") or family.endswith(_COUNTS)))
-                self.rows[operator] = self.rows.get(operator, 0) + sum(shown)
+                row_counts = (
+                    count for family, count in after.items() if not (family.startswith("$") or family.endswith(_COUNTS))
+                )
+                self.rows[operator] = self.rows.get(operator, 0) + sum(row_counts)
 
 
 def _counts(state: DataFrame) -> dict[str, int]:
