@@ -11,11 +11,17 @@ from stack import Stack
 from pitstop.kit.waiting import wait_until
 from pitstop.launchers.processes import handle_in, is_alive
 from pitstop.model.data_folder import DataFolder
+from pitstop.service.api import SubmitRequest
 from tests.e2e.counting import COUNTING, assert_exact, lines_of
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
 LINES = 300
+TELLS_ITS_JAVA = """
+from pathlib import Path
+from pyspark import SparkContext
+Path({file!r}).write_text(str(SparkContext._active_spark_context._jvm.java.lang.ProcessHandle.current().pid()))
+"""
 SECONDS = 180.0
 
 
@@ -87,6 +93,11 @@ def test_jobs_of_one_engine_run_in_one_java_and_a_run_that_is_killed_leaves_noth
     assert second.details.token == others, "the other job goes on as if nothing had been"
     assert engines(shared)["shared"] == engine
     assert clients - set(workers(engine)), "the workers of the run that was killed are gone"
+    java_of_check = tmp_path / "java"
+    version = tmp_path / "version.py"
+    version.write_text(COUNTING + TELLS_ITS_JAVA.format(file=str(java_of_check)))
+    shared.client.service.check(SubmitRequest(str(version), args=[str(tmp_path / "first")]), job="first")
+    assert int(java_of_check.read_text()) == javas(engine)[0].pid, "a version is compiled in the engine that is there"
     for job in (first, second):
         job.suspend()
     assert_exact(tmp_path / "first")

@@ -10,6 +10,7 @@ from typing import Any
 import structlog
 
 from pitstop.control.ports import CONTROL, RunHandle, RunSpec, Wake
+from pitstop.errors import EngineError
 from pitstop.kit.jsonable import from_json
 from pitstop.launchers.archiving import Archiving
 from pitstop.launchers.engines import Engines
@@ -133,7 +134,16 @@ class LocalProcessLauncher:
 
     def _do(self, task: Task) -> Any:
         """Do a task of runner.worker_tasks in its own process and return the JSON value of its result."""
-        return do_task(task, self._data.worker(secrets.token_hex(6)), self._processes.environment)
+        folder, engine = self._data.worker(secrets.token_hex(6)), None
+        if not isinstance(task, Adopt):  # it takes long, and much memory
+            engine = self._folder_of(self._engine)
+        try:
+            return do_task(task, folder, self._processes.environment, engine)
+        except EngineError as error:
+            if engine is None or not error.details.get("away"):
+                raise
+            log.warning("a task is done without its engine", task=task.kind, reason=error.message)
+            return do_task(task, folder, self._processes.environment)
 
     def _spawn_spare(self, command: list[str], log_file: Path) -> subprocess.Popen[bytes]:
         engine = self._folder_of(self._engine)

@@ -1,4 +1,7 @@
-"""Do one task in a process of its own, such as compiling an artifact: the control plane runs no user code and no JVM."""
+"""Do one task in a process of its own, such as compiling an artifact: the control plane runs no user code and no JVM.
+
+The process joins an engine that is there, or starts a JVM of its own.
+"""
 
 from __future__ import annotations
 
@@ -24,19 +27,21 @@ STATE_SECONDS = 600.0
 ADOPT_SECONDS = 6 * 3600.0
 """The longest that an adoption takes, which writes all state of a checkpoint anew."""
 _at_once = threading.BoundedSemaphore(2)
-"""The most processes at once: each starts a JVM."""
+"""The most processes at once: each may start a JVM."""
 _adoption = threading.BoundedSemaphore(1)
 """Adoptions may take hours: they come one after the other, and keep no other task waiting."""
 
 
-def do_task(task: Task, folder: WorkerFolder, environment: Mapping[str, str]) -> Any:
+def do_task(task: Task, folder: WorkerFolder, environment: Mapping[str, str], engine: Path | None = None) -> Any:
     """Do a task and return the JSON value of its result (runner.worker_tasks), or raise its error; ``folder`` is used up.
 
-    Raises WaitTimeoutError if it takes too long and EngineError if the process ends without a result, both naming the task.
+    ``engine``: the folder of the engine whose JVM does it; None for a JVM of its own. Raises WaitTimeoutError if it takes too
+    long and EngineError if the process ends without a result, both naming the task.
     """
     folder.root.mkdir(parents=True, exist_ok=True)
     folder.request.write_text(json.dumps(to_json(task)))
     command = [sys.executable, "-m", "pitstop.runner", "worker", "--task", task.kind, "--folder", str(folder.root)]
+    command += ["--engine", str(engine)] if engine is not None else []
     try:
         with _adoption if isinstance(task, Adopt) and not task.only_plan else _at_once:
             code = _run(command, folder.log, environment, task)

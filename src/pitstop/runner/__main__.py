@@ -20,7 +20,7 @@ from pitstop.machine.private import keep_private
 from pitstop.machine.wake import WakeSocket, wake
 from pitstop.model.data_folder import DataFolder, EngineFolder, SpareFolder, WorkerFolder
 from pitstop.runner.executor_logs import follow_executors
-from pitstop.runner.joining import Joined
+from pitstop.runner.joining import Joined, Role
 from pitstop.runner.keeping import FollowedRetention
 from pitstop.runner.logs import log
 from pitstop.runner.prepared import Prepared, RunnerSettings, StandbyTasks
@@ -59,6 +59,7 @@ def main() -> int:
     sub = commands.add_parser("worker")
     sub.add_argument("--task", required=True, choices=sorted(WORK))
     sub.add_argument("--folder", required=True, type=Path)
+    sub.add_argument("--engine", type=Path)
     sub = commands.add_parser("queries")
     sub.add_argument("--store", required=True)
     sub.add_argument("--work", required=True, type=Path)
@@ -84,7 +85,12 @@ def main() -> int:
         if options.command == "run":
             return run_job(options.job, options.token, options.store, data, engine)
         return wait_as_spare(options.spare, options.store, data, engine)
-    return _leave(do_task(options.task, WorkerFolder(options.folder)))
+    folder = WorkerFolder(options.folder)
+
+    def start() -> SparkSession:
+        return Joined(EngineFolder(options.engine), folder.work, Role.TASK).session if options.engine else session(folder.work)
+
+    return _leave(do_task(options.task, folder, start))
 
 
 def run_job(job_id: str, token: int, store_url: str, data: DataFolder, engine: EngineFolder | None) -> int:
@@ -94,7 +100,7 @@ def run_job(job_id: str, token: int, store_url: str, data: DataFolder, engine: E
 
     def start() -> SparkSession:
         if engine is not None:
-            joined = Joined(engine, job.work)
+            joined = Joined(engine, job.work, Role.RUN)
             joined.at_end(_say_engine_ended)
             spark = joined.session
             joined.take(job_id)
@@ -133,7 +139,7 @@ def wait_as_spare(spare_id: str, store_url: str, data: DataFolder, engine: Engin
     socket = WakeSocket(folder.socket)
     warm = threading.Event()
     threading.Thread(target=_leave_when_alone, args=(data, folder, warm), daemon=True).start()
-    joined = Joined(engine, folder.work) if engine is not None else None
+    joined = Joined(engine, folder.work, Role.SPARE) if engine is not None else None
     if joined is not None:
         spark = joined.session
         joined.at_end(lambda: _leave_with_engine(folder))

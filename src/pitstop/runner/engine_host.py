@@ -22,6 +22,7 @@ from pitstop.launchers.engine_socket import EngineConnection, listening
 from pitstop.launchers.processes import handle_in, is_alive, kill_all, kill_with, own_handle, write_handle
 from pitstop.model.data_folder import DataFolder, EngineFolder
 from pitstop.runner.engine_output import EngineOutput
+from pitstop.runner.joining import Role
 from pitstop.runner.logs import log
 from pitstop.runner.session import levels_of_workers, session
 from pitstop.spark.base.engines import CLIENT_VARIABLE, Clients, ClientSession, heap_bytes, heap_in_use, is_gone, output_of
@@ -54,6 +55,7 @@ class _Client:
 
     name: str
     pid: int
+    role: Role
     session: ClientSession
     job: str | None = None
     """The job that it runs; None while it has none."""
@@ -112,7 +114,7 @@ class EngineHost:
         try:
             while (request := connection.receive()) is not None:
                 if "join" in request and client is None:
-                    client = self._add(str(request["join"]), int(request["pid"]))
+                    client = self._add(str(request["join"]), int(request["pid"]), Role(request["role"]))
                 connection.send(self._answer(client, request))
         except OSError:
             pass  # it has gone meanwhile
@@ -147,17 +149,18 @@ class EngineHost:
         """Return the facts of model.cluster.EngineInfo that the engine itself knows."""
         with self._lock:
             jobs = [client.job for client in self._clients]
+            spares = [client for client in self._clients if client.role is Role.SPARE and client.job is None]
         return {
             "jobs": [job for job in jobs if job is not None],
-            "spares": jobs.count(None),
+            "spares": len(spares),
             "heap_bytes": heap_in_use(self._spark) >> HEAP_BITS << HEAP_BITS,
             "most_heap_bytes": heap_bytes(self._spark),
             "cores": self._spark.sparkContext.defaultParallelism,
             "started": self._started,
         }
 
-    def _add(self, name: str, pid: int) -> _Client:
-        client = _Client(name, pid, self._sessions.add(name))
+    def _add(self, name: str, pid: int, role: Role) -> _Client:
+        client = _Client(name, pid, role, self._sessions.add(name))
         with self._lock:
             self._clients.add(client)
         self._output.route(name, output_of(pid))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import secrets
 import threading
 import time
 from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -25,14 +27,23 @@ LOOK_SECONDS = 0.05
 JOB_SECONDS = 60.0
 
 
+class Role(StrEnum):
+    """The use of a process for which it joins an engine."""
+
+    RUN = "run"
+    SPARE = "spare"
+    TASK = "task"
+
+
 class Joined:
     """A session in an engine, with the connection on which its life hangs."""
 
-    def __init__(self, folder: EngineFolder, work_dir: Path) -> None:
+    def __init__(self, folder: EngineFolder, work_dir: Path, role: Role) -> None:
         """Join; EngineError, which may pass, if the engine does not come up or ends before it has let this process in."""
         self._connection = _connected(folder)
+        atexit.register(self._connection.close)  # open as long as the process lives, whoever forgets this object
         client = secrets.token_hex(8)
-        answer = self._connection.ask({"join": client, "pid": os.getpid()}, START_SECONDS)
+        answer = self._connection.ask({"join": client, "pid": os.getpid(), "role": role}, START_SECONDS)
         door = Door(int(answer["port"]), str(answer["secret"]))
         variables = {VARIABLE: str(levels_of_workers(work_dir))}
         self.session: SparkSession = own_scratch(join_session(door, client, work_dir, variables))

@@ -7,39 +7,43 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pyspark.sql import SparkSession
+
 from pitstop.errors import PitstopError, UsageError
 from pitstop.kit.jsonable import from_json, to_json
 from pitstop.machine.named_secrets import hidden_in
 from pitstop.model.data_folder import DataFolder, WorkerFolder
 from pitstop.model.task import TASKS, Adopt, Compile, ExportState, ImportState, QueryState, Task
-from pitstop.runner.session import session
+
+Session = Callable[[], SparkSession]
+"""Returns the session of Spark in which a task is done; starts it if need be."""
 
 
-def compile_version(task: Compile, folder: WorkerFolder) -> object:
+def compile_version(task: Compile, folder: WorkerFolder, spark: Session) -> object:
     """Compile a version as its run would, and try its migrations on the state that it is to take over."""
     from pitstop.runner.prepared import compiled_for_check
 
-    return compiled_for_check(session(folder.work), task, folder)
+    return compiled_for_check(spark(), task, folder)
 
 
-def query_state(task: QueryState, folder: WorkerFolder) -> object:
+def query_state(task: QueryState, folder: WorkerFolder, spark: Session) -> object:
     """Run SQL on a stage's rows."""
     from pitstop.spark.state import in_snapshot
 
     state = _stage(task, folder)
-    return in_snapshot.query(session(folder.work), state, task.sql, task.limit)
+    return in_snapshot.query(spark(), state, task.sql, task.limit)
 
 
-def export_state(task: ExportState, folder: WorkerFolder) -> object:
+def export_state(task: ExportState, folder: WorkerFolder, spark: Session) -> object:
     """Write a stage's rows to a parquet file."""
     from pitstop.spark.state import in_snapshot
 
     state = _stage(task, folder)
-    in_snapshot.export(session(folder.work), state, Path(task.file))
+    in_snapshot.export(spark(), state, Path(task.file))
     return None
 
 
-def import_state(task: ImportState, folder: WorkerFolder) -> object:
+def import_state(task: ImportState, folder: WorkerFolder, spark: Session) -> object:
     """Copy a snapshot, with the rows of a parquet file as a stage's state; return the new record."""
     from pitstop.snapshots import manifest as manifests
     from pitstop.spark.state import in_snapshot
@@ -48,14 +52,14 @@ def import_state(task: ImportState, folder: WorkerFolder) -> object:
     manifest = manifests.read(path)
     state = in_snapshot.SnapshotState.open(path, manifest, task.stage)
     manifests.verify(path, manifest, manifest.job_name or manifest.job_id)
-    return in_snapshot.put(session(folder.work), state, Path(task.file), DataFolder(Path(task.data)), task.name)
+    return in_snapshot.put(spark(), state, Path(task.file), DataFolder(Path(task.data)), task.name)
 
 
-def adopt(task: Adopt, folder: WorkerFolder) -> object:
+def adopt(task: Adopt, folder: WorkerFolder, spark: Session) -> object:
     """Adopt a checkpoint of Spark as a snapshot, or plan that."""
     from pitstop.runner.adopting import adopted
 
-    return adopted(session(folder.work), task, folder.state)
+    return adopted(spark(), task, folder.state)
 
 
 def _stage(task: QueryState | ExportState, folder: WorkerFolder) -> Any:
@@ -72,7 +76,7 @@ def _stage(task: QueryState | ExportState, folder: WorkerFolder) -> Any:
     return in_snapshot.SnapshotState.open(view, manifest, task.stage)
 
 
-WORK: dict[str, Callable[[Any, WorkerFolder], object]] = {
+WORK: dict[str, Callable[[Any, WorkerFolder, Session], object]] = {
     Compile.kind: compile_version,
     QueryState.kind: query_state,
     ExportState.kind: export_state,
@@ -101,10 +105,10 @@ def read_task(kind: str, request: Any) -> Task:
     return from_json(TASKS[kind], request)
 
 
-def do_task(kind: str, folder: WorkerFolder) -> int:
-    """Do what the request in the folder asks, and leave the answer there."""
+def do_task(kind: str, folder: WorkerFolder, spark: Session) -> int:
+    """Do what the request in the folder asks, in a session of Spark, and leave the answer there."""
     task = read_task(kind, json.loads(folder.request.read_text()))
-    outcome = answer(lambda task: WORK[kind](task, folder), task)
+    outcome = answer(lambda task: WORK[kind](task, folder, spark), task)
     temporary = folder.result.with_suffix(".tmp")
     temporary.write_text(json.dumps(outcome))
     temporary.rename(folder.result)
