@@ -56,6 +56,9 @@ class ScriptedEngine:
         ties.when_compiled(config)
         return Opened(script.plan.to_dict(), config, lineage, start, _NothingToRead() if "completes" in script.does else None)
 
+    def has_ended(self) -> bool:
+        return False
+
     def explain(self, error: Exception) -> Exception:
         return error
 

@@ -11,12 +11,30 @@ from stack import Stack
 from pitstop.kit.waiting import wait_until
 from pitstop.launchers.processes import handle_in, is_alive
 from pitstop.model.data_folder import DataFolder
+from pitstop.model.job_event import StateChange
 from pitstop.service.api import SubmitRequest
 from tests.e2e.counting import COUNTING, assert_exact, lines_of
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
 LINES = 300
+ENDS_ITS_JAVA = """
+import os, signal
+import pitstop as ps
+from pyspark import SparkContext
+
+
+class Deadly:
+    def write(self, rows, info):
+        os.kill(SparkContext._active_spark_context._jvm.java.lang.ProcessHandle.current().pid(), signal.SIGKILL)
+
+
+@ps.job
+def deadly():
+    p = ps.Pipeline()
+    p.read_from(ps.sources.rate(100), name="numbers").write_to(ps.sinks.custom(Deadly()), name="deadly")
+    return p
+"""
 TELLS_ITS_JAVA = """
 from pathlib import Path
 from pyspark import SparkContext
@@ -139,3 +157,19 @@ def test_a_job_has_the_engine_that_it_names(shared, tmp_path):
         job.suspend()
     assert_exact(tmp_path / "own")
     assert_exact(tmp_path / "named")
+
+
+@pytest.mark.long
+def test_a_job_whose_epochs_end_the_shared_engine_goes_on_in_its_own(shared, tmp_path):
+    innocent = submitted(shared, tmp_path, "innocent")
+    grows(tmp_path / "innocent")
+    artifact = tmp_path / "deadly.py"
+    artifact.write_text(ENDS_ITS_JAVA)
+    deadly = shared.client.submit(artifact, name="deadly", config={"restart": "none"})
+    assert wait_until(lambda: deadly.status == "FAILED", SECONDS, step=0.2), deadly.details
+    reasons = [event.reason for event in deadly.events() if isinstance(event, StateChange)]
+    assert any("it goes on in an engine of its own" in reason for reason in reasons), reasons
+    assert "shares" not in reasons[-1], "alone, it fails as other jobs do"
+    grows(tmp_path / "innocent")
+    innocent.suspend()
+    assert_exact(tmp_path / "innocent")

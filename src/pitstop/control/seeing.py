@@ -22,7 +22,7 @@ from pitstop.control.decision import (
 from pitstop.errors import ConflictError, PitstopError, SnapshotError
 from pitstop.kit import durations
 from pitstop.kit.counts import counted
-from pitstop.model.config import ProcessingGuarantee, StateStore
+from pitstop.model.config import OWN_ENGINE, ProcessingGuarantee, StateStore
 from pitstop.model.job import Job, JobState, Starting, Termination, Watched
 from pitstop.model.operation import Rescale, Restart, rescaling_snapshot
 from pitstop.model.run import (
@@ -30,6 +30,7 @@ from pitstop.model.run import (
     Compiled,
     Completed,
     Died,
+    EngineLoss,
     EpochCommitted,
     Exported,
     ExportFailed,
@@ -50,6 +51,13 @@ MOVE_AGAIN_SECONDS = (60.0, 300.0, 900.0, 3600.0)
 """The time that a job runs before it tries again to move its state to disk, in seconds, after the first, second … failure."""
 HELD = "The run paused to move its state to disk, and the move has failed: the next run does not pause."
 """The reason for which a job is started again if its state could not be moved."""
+MOST_ENGINE_LOSSES = 2
+"""The shared engines that may end during epochs of a job, with none committed in between, before it gets an engine of its own."""
+MOVED_OUT = (
+    f"{MOST_ENGINE_LOSSES} shared engines in a row have ended during epochs of this job: it goes on in an engine of its own "
+    "(option engine=own)."
+)
+"""The reason for which the last run of such a job ended."""
 AWAY_SECONDS = 8.0
 """The pause, in seconds, before the next run after one that missed the store or room on the disk. There is no last try."""
 
@@ -66,6 +74,7 @@ def running(job: Job, fact: Running, now: float) -> Decision:
 
 
 def epoch_committed(job: Job, fact: EpochCommitted, now: float) -> Decision:
+    job = dataclasses.replace(job, engine_losses=0)
     return Decision(job if job.version.config.restart_strategy.reset_ms else dataclasses.replace(job, attempts=0))
 
 
@@ -179,6 +188,9 @@ def cleaned_up(job: Job, fact: CleanedUp, now: float) -> Decision:
 def ended_by_itself(job: Job, fact: Failed | Died, now: float) -> Decision:
     """Start a run again that ended unasked, or give up its job."""
     job = dataclasses.replace(_with_details(job, fact), interruption=_reason(fact))
+    if isinstance(fact, Failed) and fact.engine_loss is not None:
+        job = _without_engine(job, fact.engine_loss)
+        return Decision(waiting(job, job.attempts, now, job.failures), (FailExports(), KillRun(job.token)))
     if isinstance(fact, Failed) and fact.away:
         again = waiting(job, job.attempts, now + AWAY_SECONDS, job.failures)
         return Decision(again, (FailExports(), KillRun(job.token)))
@@ -195,6 +207,18 @@ def ended_by_itself(job: Job, fact: Failed | Died, now: float) -> Decision:
     # Of a run that was lost the next one is started at once: there is nothing to wait for.
     wait = strategy.delay_seconds(attempts if passing else attempts - 1, _chance(job)) if passing or attempts > 1 else 0.0
     return Decision(waiting(job, attempts, now + wait, failures), (FailExports(), KillRun(job.token)))
+
+
+def _without_engine(job: Job, loss: EngineLoss) -> Job:
+    """Return a job whose shared engine has ended: in an engine of its own if it may be at fault."""
+    losses = job.engine_losses + (loss is EngineLoss.WORKED)
+    if losses < MOST_ENGINE_LOSSES:
+        return dataclasses.replace(job, engine_losses=losses)
+    version = job.version
+    own = dataclasses.replace(
+        version, options=version.options | {"engine": OWN_ENGINE}, config=dataclasses.replace(version.config, engine=OWN_ENGINE)
+    )
+    return dataclasses.replace(job, version=own, engine_losses=0, interruption=MOVED_OUT)
 
 
 def _has_gone_well(job: Job, now: float) -> bool:

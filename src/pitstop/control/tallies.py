@@ -38,6 +38,8 @@ def restart_cause(before: Job, event: Event) -> RestartCause:
     if isinstance(fact, Died):
         return RestartCause.LOST
     if isinstance(fact, Failed):
+        if fact.engine_loss is not None:
+            return RestartCause.LOST
         return RestartCause.AWAY if fact.away or fact.passing else RestartCause.FAILURE
     if before.termination is None:
         return RestartCause.SERVER

@@ -317,6 +317,8 @@ class Job:
     termination: Termination | None = None
     attempts: int = 0
     """Starts since the last committed epoch, or since it has gone well for a while (option restart); bounds a loop of crashes."""
+    engine_losses: int = 0
+    """Shared engines that have ended while an epoch of it was under way, since the last committed one."""
     failures: tuple[float, ...] = ()
     """The times of recent failures of its runs, if the option restart counts the failures within a time."""
     due: float | None = None

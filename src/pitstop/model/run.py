@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, ClassVar
 
 from pitstop.errors import Problem
@@ -132,6 +133,15 @@ class Completed:
     kind: ClassVar = "completed"
 
 
+class EngineLoss(StrEnum):
+    """The part that a job had in the end of an engine that it shared."""
+
+    RESTED = "rested"
+    """It had no epoch under way."""
+    WORKED = "worked"
+    """It had an epoch under way, which may have ended the engine."""
+
+
 @dataclass(frozen=True)
 class Failed:
     """The query or the pipeline failed."""
@@ -148,6 +158,8 @@ class Failed:
     """True if something outside was away, such as a database: another run may do better, however long that takes."""
     away: bool = False
     """True if what the run needs of the machine was away, such as the store or room on the disk: another run gets on later."""
+    engine_loss: EngineLoss | None = None
+    """The job's part in it if the run failed because its shared engine has ended; else None."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ class RestartCause(StrEnum):
     SERVER = "server"
     """The server ended and took its runs with it."""
     LOST = "lost"
-    """Its process died, or hung and was ended."""
+    """Its process died, or hung and was ended, or its shared engine ended."""
     AWAY = "away"
     """Something that it needs was away: the store, room on a disk, what a source reads or a sink writes to."""
     FAILURE = "failure"

@@ -20,7 +20,7 @@ from pitstop.machine.private import keep_private
 from pitstop.machine.wake import WakeSocket, wake
 from pitstop.model.data_folder import DataFolder, EngineFolder, SpareFolder, WorkerFolder
 from pitstop.runner.executor_logs import follow_executors
-from pitstop.runner.joining import Joined, Role
+from pitstop.runner.joining import Joined, Membership, Role
 from pitstop.runner.keeping import FollowedRetention
 from pitstop.runner.logs import log
 from pitstop.runner.prepared import Prepared, RunnerSettings, StandbyTasks
@@ -98,23 +98,21 @@ def run_job(job_id: str, token: int, store_url: str, data: DataFolder, engine: E
     settings = RunnerSettings(data, store_url, STORE_FACTORY)
     job = data.job(job_id)
 
+    membership = Membership()
+
     def start() -> SparkSession:
         if engine is not None:
-            joined = Joined(engine, job.work, Role.RUN)
-            joined.at_end(_say_engine_ended)
-            spark = joined.session
-            joined.take(job_id)
+            membership.joined = Joined(engine, job.work, Role.RUN)
+            membership.joined.at_end(_say_engine_ended)
+            spark = membership.joined.session
+            membership.take(job_id)
         else:
             spark = session(job.work)
             follow_executors(spark, data)
         RunLevels(spark, levels_of_workers(job.work)).follow(data.log_levels, job.log_levels)
         return spark
 
-    return _run(job_id, token, settings, open_database(store_url), start, None)
-
-
-def _take_nothing(job_id: str) -> None:
-    """Stand for ``Joined.take`` where the run has a JVM of its own."""
+    return _run(job_id, token, settings, open_database(store_url), start, None, membership)
 
 
 def _run(
@@ -124,11 +122,11 @@ def _run(
     database: Database,
     spark: Callable[[], SparkSession],
     prepared: Prepared | None,
-    take: Callable[[str], None] = _take_nothing,
+    membership: Membership,
 ) -> int:
     waking = database.wake() or UnixSocketWake(settings.data)
     link = SqlRunnerLink(database, waking, retention=FollowedRetention(settings.data.retention))
-    engine = SparkEngine(settings, SqlMapStore(database), spark, prepared, take)
+    engine = SparkEngine(settings, SqlMapStore(database), spark, prepared, membership)
     return _leave(Runner(job_id, token, own_handle(), link, waking, engine).run())
 
 
@@ -169,8 +167,9 @@ def wait_as_spare(spare_id: str, store_url: str, data: DataFolder, engine: Engin
     assignment = json.loads(folder.assignment.read_text())
     socket.close()
     levels.follow(data.log_levels, data.job(assignment["job"]).log_levels)
-    take = joined.take if joined is not None else _take_nothing
-    return _run(assignment["job"], int(assignment["token"]), settings, database, lambda: spark, standby.prepared, take)
+    return _run(
+        assignment["job"], int(assignment["token"]), settings, database, lambda: spark, standby.prepared, Membership(joined)
+    )
 
 
 def _leave_when_alone(data: DataFolder, folder: SpareFolder, warm: threading.Event) -> None:

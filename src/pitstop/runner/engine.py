@@ -124,6 +124,10 @@ class Engine(Protocol):
         """
         ...
 
+    def has_ended(self) -> bool:
+        """Return True if it is the engine of several jobs, and has ended."""
+        ...
+
     def explain(self, error: Exception) -> Exception:
         """Return the cause of an error of opening, starting or driving a job.
 

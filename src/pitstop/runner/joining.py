@@ -25,6 +25,8 @@ START_SECONDS = 120.0
 """The longest that a process waits for an engine that is just starting, in seconds."""
 LOOK_SECONDS = 0.05
 JOB_SECONDS = 60.0
+END_SECONDS = 1.0
+"""The longest that an engine takes to end after its Java, in seconds."""
 
 
 class Role(StrEnum):
@@ -42,6 +44,7 @@ class Joined:
         """Join; EngineError, which may pass, if the engine does not come up or ends before it has let this process in."""
         self._connection = _connected(folder)
         atexit.register(self._connection.close)  # open as long as the process lives, whoever forgets this object
+        self._ended = threading.Event()
         client = secrets.token_hex(8)
         answer = self._connection.ask({"join": client, "pid": os.getpid(), "role": role}, START_SECONDS)
         door = Door(int(answer["port"]), str(answer["secret"]))
@@ -52,14 +55,35 @@ class Joined:
         """Say which job this process runs from now on, and wait until its earlier runs have nothing left in the engine."""
         self._connection.ask({"job": job_id}, JOB_SECONDS)
 
+    def has_ended(self, seconds: float) -> bool:
+        """Return True if the engine has ended, or ends within ``seconds``."""
+        return self._ended.wait(seconds)
+
     def at_end(self, do: Callable[[], None]) -> None:
         """Call ``do``, in a thread of its own, once the engine has ended, for whatever reason."""
 
         def wait() -> None:
             self._connection.wait_for_end()
+            self._ended.set()
             do()
 
         threading.Thread(target=wait, daemon=True, name="engine").start()
+
+
+class Membership:
+    """The membership of a run in an engine of several jobs. ``joined`` is None before it joins, or if it never does."""
+
+    def __init__(self, joined: Joined | None = None) -> None:
+        self.joined = joined
+
+    def take(self, job_id: str) -> None:
+        """Do what :meth:`Joined.take` does, if the run has joined."""
+        if self.joined is not None:
+            self.joined.take(job_id)
+
+    def has_ended(self) -> bool:
+        """Return True if the engine has ended. Java may end a moment before it."""
+        return self.joined is not None and self.joined.has_ended(END_SECONDS)
 
 
 def _connected(folder: EngineFolder) -> EngineConnection:

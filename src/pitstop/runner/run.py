@@ -26,6 +26,7 @@ from pitstop.model.job import Job, Progress
 from pitstop.model.run import (
     Compiled,
     Completed,
+    EngineLoss,
     EpochCommitted,
     Exported,
     ExportFailed,
@@ -396,8 +397,17 @@ class Runner:
             details = str(facts.pop("trace", details))
             judged = {name: bool(facts.pop(name, False)) for name in _JUDGED}
             problem = dataclasses.replace(problem, details=facts)
+        loss = self._engine_loss()
+        if loss is not None:
+            problem = EngineError("The engine that this job shares with others has ended: the next run has another one.").problem
         self._log("ERROR", LOGGER, problem.message)
-        self._end(1, Failed(problem, hidden(details), **judged, away=is_of_the_machine(error)))
+        self._end(1, Failed(problem, hidden(details), **judged, away=is_of_the_machine(error), engine_loss=loss))
+
+    def _engine_loss(self) -> EngineLoss | None:
+        if not self._engine.has_ended():
+            return None
+        works = self._whole is not None or (self._started is not None and self._started.working_on() is not None)
+        return EngineLoss.WORKED if works else EngineLoss.RESTED
 
 
 def _keep_lease(runner: Runner) -> None:

@@ -14,6 +14,7 @@ from pitstop.model.job import Job, Progress
 from pitstop.model.report import Verdict
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.runner.engine import Opened, Ties
+from pitstop.runner.joining import Membership
 from pitstop.runner.logs import log
 from pitstop.runner.ownership import LOGGER
 from pitstop.runner.prepared import KeptVersion, Prepared, RunnerSettings, prepare
@@ -37,13 +38,14 @@ class SparkEngine:
         maps: MapStore,
         spark: Callable[[], SparkSession],
         prepared: Prepared | None = None,
-        take: Callable[[str], None] = lambda job_id: None,
+        membership: Membership | None = None,
     ) -> None:
-        """``take`` waits until earlier runs of the job have nothing left in an engine that they shared."""
-        self._settings, self._maps, self._spark, self._prepared, self._take = settings, maps, spark, prepared, take
+        """``membership``: in the engine that the run shares with others."""
+        self._settings, self._maps, self._spark, self._prepared = settings, maps, spark, prepared
+        self._membership = membership or Membership()
 
     def open(self, job: Job, ties: Ties) -> Opened:
-        self._take(job.id)
+        self._membership.take(job.id)
         prepared = self._prepared_for(job)
         compiled, head_start = prepared.compiled, prepared.head_start
         ties.when_compiled(compiled.config)
@@ -62,6 +64,9 @@ class SparkEngine:
             named = dataclasses.replace(environment.by_options(config), lineage=point.lineage)
             return Opened(plan, config, point.lineage, start, BoundedRun(compiled.spark, compiled.pipeline, named))
         return Opened(plan, config, point.lineage, start, placement=placement_of(compiled.spark))
+
+    def has_ended(self) -> bool:
+        return self._membership.has_ended()
 
     def explain(self, error: Exception) -> Exception:
         return explain_run(error)

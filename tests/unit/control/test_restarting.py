@@ -9,11 +9,12 @@ from pitstop.control.seeing import AWAY_SECONDS, MOST_ATTEMPTS
 from pitstop.errors import Problem
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, JobSource, JobState, Starting, Update, Version, Watched
-from pitstop.model.run import Died, EpochCommitted, Failed, Observation, Running
+from pitstop.model.run import Died, EngineLoss, EpochCommitted, Failed, Observation, Running
 
 NOW = 1_000_000.0
 PASSES = Failed(Problem("ENGINE", "db is down"), "trace", restartable=True, passing=True)
 UNKNOWN = Failed(Problem("ENGINE", "odd"), "trace", restartable=True)
+RESTED, WORKED = (Failed(Problem("ENGINE", "the engine has ended"), "trace", engine_loss=loss) for loss in EngineLoss)
 WRONG = Failed(Problem("ENGINE", "no column 'x'"), "trace")
 
 
@@ -146,3 +147,27 @@ def test_a_long_wait_is_waited_for_and_a_clock_that_was_set_back_is_not():
     assert not is_due(job, NOW + 3599)
     assert is_due(job, NOW + 3600)
     assert is_due(job, NOW - 10)
+
+
+def test_a_shared_engine_that_ends_costs_its_jobs_no_attempt_and_no_time():
+    job, waits = again(running(restart="none"), RESTED, times=20)
+    assert (job.state, job.attempts, job.version.config.engine) == (JobState.STARTING, 0, None)
+    assert waits == [0.0] * 20
+
+
+def test_a_job_at_whose_epochs_two_shared_engines_have_ended_goes_on_in_its_own():
+    job, waits = again(running(), WORKED, times=2)
+    assert (job.state, waits) == (JobState.STARTING, [0.0, 0.0])
+    assert (job.version.config.engine, job.version.options["engine"]) == ("own", "own")
+    once = fail(fail(running(), WORKED), RESTED)
+    assert once.version.config.engine is None
+    moved = fail(dataclasses.replace(running(), engine_losses=1), WORKED)
+    assert "an engine of its own (option engine=own)" in moved.interruption
+
+
+def test_an_epoch_that_is_committed_in_between_speaks_for_a_job():
+    job = running()
+    for _ in range(5):
+        job = dataclasses.replace(fail(job, WORKED), state=JobState.RUNNING)
+        job = decide(job, Observation(job.id, job.token, EpochCommitted(1)), NOW).job
+    assert job.version.config.engine is None

@@ -15,6 +15,7 @@ from pitstop.model.job import Job, JobSource, JobState, Progress, Version
 from pitstop.model.run import (
     Compiled,
     Completed,
+    EngineLoss,
     EpochCommitted,
     Failed,
     Running,
@@ -78,12 +79,15 @@ class OneQuery:
     """An engine whose every version runs the same query."""
 
     def __init__(self):
-        self.query, self.ownership, self.whole = Query(), None, None
+        self.query, self.ownership, self.whole, self.over = Query(), None, None, False
 
     def open(self, job, ties):
         self.ownership = ties.ownership
         ties.when_compiled(job.version.config)
         return Opened(Plan(()).to_dict(), job.version.config, "L1", lambda before: self.query, self.whole)
+
+    def has_ended(self):
+        return self.over
 
     def explain(self, error):
         return error
@@ -538,3 +542,14 @@ def test_a_run_tells_its_last_rows_before_it_says_that_it_has_stopped(run):
     rows = next(number for number, (_, value) in enumerate(order) if getattr(value, "input_rows", 0) == 70)
     assert rows < stopped
     assert before <= order[stopped][1].fact.stopped_at <= time.time()
+
+
+@pytest.mark.parametrize(("under_way", "loss"), [(None, EngineLoss.RESTED), (7, EngineLoss.WORKED)])
+def test_a_run_whose_shared_engine_has_ended_tells_whether_it_was_at_work(run, under_way, loss):
+    assert run.runner.begin() is None
+    run.engine.over, run.query.active, run.query.under_way = True, False, under_way
+    assert run.runner.step() == 1
+    failed = run.told[-1]
+    assert isinstance(failed, Failed)
+    assert failed.engine_loss is loss
+    assert failed.error.message == "The engine that this job shares with others has ended: the next run has another one."
