@@ -15,6 +15,7 @@ from tests.doubles.clock import ManualClock
 from tests.doubles.members import MemoryMembers
 from tests.doubles.registry import MemoryRegistry, MemoryRunnerLink
 from tests.doubles.wake import MemoryWake
+from tests.new_stores import laid_down
 
 
 class SqlStore:
@@ -22,7 +23,7 @@ class SqlStore:
 
     def __init__(self, url: str) -> None:
         self.clock, self.wake = ManualClock(), MemoryWake()
-        self.database = open_database(url)
+        self.database = open_database(laid_down(url))
         self.registry = SqlRegistry(self.database, self.clock)
         self.maps = SqlMapStore(self.database, self.clock.now)
         self.members = SqlMembers(self.database, self.clock)

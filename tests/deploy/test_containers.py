@@ -13,10 +13,9 @@ from pathlib import Path, PurePosixPath
 
 import dockerfile
 import pytest
-import typer
 import yaml
 
-from pitstop.cli.main import app
+from pitstop.cli.main import commands
 from pitstop.machine.java import OLDEST
 from pitstop.server.settings import Settings
 from tests.doubles.http import serving
@@ -58,7 +57,7 @@ def paths_in(words):
 def parsed(arguments):
     """What our command line makes of arguments: (command, its options)."""
     name, *rest = arguments
-    with typer.main.get_command(app).commands[name].make_context(name, rest) as context:
+    with commands().commands[name].make_context(name, rest) as context:
         return name, context.params
 
 

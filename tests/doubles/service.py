@@ -33,6 +33,7 @@ from pitstop.store.sessions import SqlEndedSessions
 from tests.doubles.runs import ThreadLauncher
 from tests.doubles.wake import MemoryWake
 from tests.doubles.workers import ScriptedWorkers
+from tests.new_stores import laid_down
 
 MEMBER = MemberInfo.of(Member("6a0c5f4e-0000-4000-8000-000000000001", "here", "127.0.0.1:8701", __version__, 2), [])
 WAIT_SECONDS = 30.0
@@ -49,7 +50,7 @@ class ScriptedService(LocalService):
         retention: Retention = USUAL,
     ) -> None:
         data, wake, changes, workers = DataFolder(folder), MemoryWake(), Changes(), ScriptedWorkers()
-        url = sqlite_url(data.store)
+        url = laid_down(sqlite_url(data.store))
         self._database = open_database(url)
         self.registry, maps = SqlRegistry(self._database, retention=retention), SqlMapStore(self._database, now)
         self._launcher = ThreadLauncher(data, self._database, wake, now, retention)

@@ -10,12 +10,11 @@ import threading
 import time
 
 import pytest
-import typer.main
 import yaml
 from typer._completion_classes import BashComplete
 
 from pitstop.cli.examples import EXAMPLES
-from pitstop.cli.main import app
+from pitstop.cli.main import commands
 from pitstop.cli.register import SECTIONS, SYNONYMS, examples_of
 from pitstop.cli.together import together
 from pitstop.client.http import HttpService
@@ -26,10 +25,6 @@ from tests.doors.conftest import TOKEN
 from tests.doors.doors import brought_to, request, running
 
 USAGE, NOT_FOUND, REFUSED, TIMEOUT = 2, 3, 4, 7
-
-
-def group():
-    return typer.main.get_command(app)
 
 
 def test_a_command_and_its_second_name_say_the_same(cli, state):
@@ -49,7 +44,7 @@ def test_a_command_and_its_second_name_say_the_same(cli, state):
 
 def test_every_command_stands_in_a_section_of_the_help():
     listed = [name for names in SECTIONS.values() for name in names]
-    assert sorted(listed) == sorted(name for name, command in group().commands.items() if not command.hidden)
+    assert sorted(listed) == sorted(name for name, command in commands().commands.items() if not command.hidden)
 
 
 @pytest.mark.parametrize("line", sorted({line for name in [*EXAMPLES, *SYNONYMS] for line, _ in examples_of(name)}))
@@ -297,7 +292,7 @@ def completed(url, monkeypatch, *words):
     monkeypatch.setenv("PITSTOP_URL", url)
     monkeypatch.setenv("PITSTOP_TOKEN", TOKEN)
     *before, incomplete = words
-    completion = BashComplete(group(), {}, "pitstop", "_PITSTOP_COMPLETE")
+    completion = BashComplete(commands(), {}, "pitstop", "_PITSTOP_COMPLETE")
     return [item.value for item in completion.get_completions(before, incomplete)]
 
 
@@ -429,6 +424,6 @@ def test_deeds_are_done_at_the_same_time_and_told_in_order():
 
 def test_examples_are_of_commands_that_there_are():
     for name in EXAMPLES:
-        command = group()
+        command = commands()
         for word in name.split():
             command = command.commands[word]

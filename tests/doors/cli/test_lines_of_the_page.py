@@ -6,16 +6,15 @@ from enum import Enum
 from pathlib import Path
 
 import pytest
-import typer.main
 
-from pitstop.cli.main import app
+from pitstop.cli.main import commands
 
 LINES = json.loads((Path(__file__).parent / "lines_of_the_page.json").read_text())
 
 
 def understood(words):
     """The values that the command line reads from a line, those of its own options left out that were not given."""
-    command = typer.main.get_command(app)
+    command = commands()
     context = command.make_context("pitstop", list(words))
     while hasattr(command, "resolve_command"):
         name, command, rest = command.resolve_command(context, [*context._protected_args, *context.args])

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from pitstop.cli.main import app
+from pitstop.cli.main import commands
 from pitstop.errors import UsageError
 
 
@@ -17,7 +17,7 @@ def read(tmp_path, monkeypatch):
     def values(text, *words, command="serve"):
         file = tmp_path / "pitstop.toml"
         file.write_text(text)
-        return typer.main.get_command(app).commands[command].make_context(command, ["--config", str(file), *words]).params
+        return commands().commands[command].make_context(command, ["--config", str(file), *words]).params
 
     return values
 
@@ -49,7 +49,7 @@ def test_options_come_from_the_file_and_those_of_the_line_go_before(read):
 def test_the_environment_can_name_the_file(read, tmp_path, monkeypatch):
     read(TEXT)
     monkeypatch.setenv("PITSTOP_CONFIG", str(tmp_path / "pitstop.toml"))
-    assert typer.main.get_command(app).commands["serve"].make_context("serve", []).params["port"] == 9000
+    assert commands().commands["serve"].make_context("serve", []).params["port"] == 9000
 
 
 @pytest.mark.parametrize(
