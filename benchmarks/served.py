@@ -46,7 +46,10 @@ def wait(holds, what):
 
 @contextmanager
 def serving(folder, *options, stop_jobs=True):
-    """A client of a server on ``folder``/data, with one warm runner if the options do not say otherwise."""
+    """A client of a server on ``folder``/data, with one warm runner if the options do not say otherwise.
+
+    Each job has an engine of its own, so that nothing but it is measured.
+    """
     command = [sys.executable, "-m", "pitstop.cli.main", "serve", "--data", str(folder / "data"), "--port", "0"]
     with (folder / "server.log").open("a") as errors:
         server = subprocess.Popen(
@@ -54,7 +57,7 @@ def serving(folder, *options, stop_jobs=True):
             stdout=subprocess.PIPE,
             stderr=errors,
             text=True,
-            env=os.environ | {"PYTHONUNBUFFERED": "1"},
+            env={"PITSTOP_ENGINE": "own"} | os.environ | {"PYTHONUNBUFFERED": "1"},
         )
     try:
         yield connect(server.stdout.readline().split(" serves at ")[1].split()[0])

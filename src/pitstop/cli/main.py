@@ -48,7 +48,7 @@ from pitstop.kit.urls import holds_password
 from pitstop.kit.version import __version__
 from pitstop.kit.wire import check_text
 from pitstop.machine.named_secrets import FOLDER
-from pitstop.model.config import OWN_ENGINE, engine_name
+from pitstop.model.config import SHARED_ENGINE, engine_name
 from pitstop.model.retention import KEPT, Retention
 
 app = typer.Typer(
@@ -215,7 +215,7 @@ def serve(
         viewer_token=given_token(viewer_token_file, "PITSTOP_VIEWER_TOKEN"),
         metrics_token=given_token(metrics_token_file, "PITSTOP_METRICS_TOKEN"),
         spares=spares,
-        engine=engine_name("engine", engine or os.environ.get("PITSTOP_ENGINE") or OWN_ENGINE),
+        engine=engine_name("engine", engine or os.environ.get("PITSTOP_ENGINE") or SHARED_ENGINE),
         master=master,
         members=members,
         cluster_host=cluster_host,

@@ -11,6 +11,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from pitstop.kit.version import __version__
+from pitstop.model.cluster import EngineInfo
 from pitstop.model.job import DisplayStatus, JobState
 from pitstop.model.left_out import LeftOut
 from pitstop.model.tally import RestartCause
@@ -47,6 +48,7 @@ class _ServiceCollector(Collector):
         for facts in self._service.maps():
             sizes.add_metric([facts.name], float(facts.size))
         yield sizes
+        yield from _engines(self._service.server_info().engines, self._now())
 
 
 def newest_of_names(jobs: Iterable[JobStatus]) -> list[JobStatus]:
@@ -223,6 +225,21 @@ def _sources(jobs: list[JobStatus]) -> Iterable[Metric]:
                 for part, amount in sorted(parts.items()):
                     by_part.add_metric([*_identity(job), stage, part, unit], float(amount))
     return lag, by_part
+
+
+def _engines(engines: list[EngineInfo], now: float) -> Iterable[Metric]:
+    labels = ["engine", "id"]
+    jobs = GaugeMetricFamily("pitstop_engine_jobs", "Jobs that run in an engine which jobs share", labels=labels)
+    heap = GaugeMetricFamily("pitstop_engine_heap_bytes", "Memory of its JVM that is in use", labels=labels)
+    most = GaugeMetricFamily("pitstop_engine_heap_max_bytes", "The most memory that its JVM takes", labels=labels)
+    up = GaugeMetricFamily("pitstop_engine_uptime_seconds", "The time since it was up", labels=labels)
+    for engine in engines:
+        identity = [engine.name, engine.id]
+        jobs.add_metric(identity, len(engine.jobs))
+        heap.add_metric(identity, engine.heap_bytes)
+        most.add_metric(identity, engine.most_heap_bytes)
+        up.add_metric(identity, max(0.0, now - engine.started))
+    return jobs, heap, most, up
 
 
 def _identity(job: JobStatus) -> list[str]:

@@ -10,7 +10,7 @@ from pitstop.errors import UsageError
 from pitstop.machine.named_secrets import FOLDER
 from pitstop.machine.private import read_private, write_private
 from pitstop.machine.rotating import Rotation
-from pitstop.model.config import OWN_ENGINE
+from pitstop.model.config import SHARED_ENGINE
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.retention import USUAL, Retention
 from pitstop.model.selecting import MOST_ROWS, USUAL_SECONDS
@@ -34,7 +34,7 @@ class Settings:
     """The bearer token of Prometheus, good for ``/metrics`` alone; None: it needs the token of viewers or operators."""
     spares: int = 1
     """The number of warm runner processes that are kept ready. Each holds an idle Spark session (some 400 MB)."""
-    engine: str = OWN_ENGINE
+    engine: str = SHARED_ENGINE
     """The engine of jobs whose option ``engine`` says nothing: own, shared, or a name."""
     master: str = "local[*]"
     """The Spark master of the runners."""

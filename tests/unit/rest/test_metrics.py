@@ -8,6 +8,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from pitstop.kit.version import __version__
+from pitstop.model.cluster import EngineInfo
 from pitstop.model.job import DisplayStatus, Progress, TableAway
 from pitstop.model.left_out import LeftOut
 from pitstop.model.tally import RestartCause, Tally
@@ -21,7 +22,13 @@ NOTHING = Progress()
 
 def told(*statuses):
     """(metric, labels without the id) -> value; labels are (name, value) pairs."""
-    service = SimpleNamespace(jobs=lambda include_ended: list(statuses), snapshots=list, maps=list)
+    return told_beside([], *statuses)
+
+
+def told_beside(engines, *statuses):
+    """The same of a server that has engines."""
+    info = SimpleNamespace(engines=engines)
+    service = SimpleNamespace(jobs=lambda include_ended: list(statuses), snapshots=list, maps=list, server_info=lambda: info)
     families = text_string_to_metric_families(exposition(service, lambda: NOW).decode())
     return {(s.name, *sorted(s.labels.items())): s.value for family in families for s in family.samples}
 
@@ -126,3 +133,14 @@ def test_what_needs_somebody():
     for cause, value in (("Requested by user", 0), ("Execution failure:\nboom", 1)):
         found = told(status(S.SUSPENDED, suspension_cause=cause))
         assert of(found, "pitstop_job_suspended_by_failure") == {(): value}
+
+
+def test_engines_have_their_jobs_memory_and_time():
+    engine = EngineInfo("shared", "shared-1f", ["a", "b"], 1, 3 << 26, 4 << 30, 2, NOW - 90)
+    metrics = told_beside([engine])
+    assert {name: value for (name, *labels), value in metrics.items() if ("engine", "shared") in labels} == {
+        "pitstop_engine_jobs": 2,
+        "pitstop_engine_heap_bytes": 201326592,
+        "pitstop_engine_heap_max_bytes": 4294967296,
+        "pitstop_engine_uptime_seconds": 90,
+    }
