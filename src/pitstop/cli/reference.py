@@ -6,6 +6,7 @@ the mark is the reference of commands.
 
 from __future__ import annotations
 
+import re
 import sys
 import textwrap
 from collections.abc import Iterable
@@ -159,7 +160,8 @@ def _section(name: str, command: TyperCommand) -> str:
 
 
 def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
+    # Brackets would begin a link.
+    return re.sub(r"([|\[\]])", r"\\\1", " ".join(text.split()))
 
 
 def write(folder: Path) -> None:
