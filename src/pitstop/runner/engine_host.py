@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 from pitstop.kit.waiting import wait_until
 from pitstop.launchers.engine_socket import EngineConnection, listening
 from pitstop.launchers.processes import handle_in, is_alive, kill_all, kill_with, own_handle, write_handle
+from pitstop.machine.memory import memory_bytes
 from pitstop.model.data_folder import DataFolder, EngineFolder
 from pitstop.runner.engine_output import EngineOutput
 from pitstop.runner.joining import Role
@@ -27,10 +28,12 @@ from pitstop.runner.logs import log
 from pitstop.runner.session import levels_of_workers, session
 from pitstop.spark.base.engines import CLIENT_VARIABLE, Clients, ClientSession, heap_bytes, heap_in_use, is_gone, output_of
 from pitstop.spark.base.run_levels import RunLevels
-from pitstop.spark.base.session import java_ends
+from pitstop.spark.base.session import DRIVER_MEMORY, java_ends
 from pitstop.spark.starting.warm_up import warm_up
 
 LOGGER = "pitstop.engine"
+LEAST_HEAP, MOST_HEAP = 2 << 30, 30 << 30
+"""The bounds of an engine's heap, in bytes: that of a single job, and the largest in which Java's references are short."""
 HEAP_BITS = 26
 """The heap in use is told in steps of 64 MiB: whoever follows changes has no use for each byte."""
 IDLE_SECONDS = 300.0
@@ -74,6 +77,7 @@ def host_engine(engine_id: str, data: DataFolder) -> int:
     folder = data.engine(engine_id)
     folder.root.mkdir(parents=True, exist_ok=True)
     output = EngineOutput()
+    os.environ.setdefault(DRIVER_MEMORY, heap_of(memory_bytes()))
     spark = session(folder.work)
     RunLevels(spark, levels_of_workers(folder.work)).follow(data.log_levels)
     warm_up(spark, folder.work / "warm-up")
@@ -83,6 +87,11 @@ def host_engine(engine_id: str, data: DataFolder) -> int:
         write_handle(folder.ready, own_handle())
         log("INFO", LOGGER, f"engine {engine_id} is up")
         return host.serve(listener, lambda: _is_of_use(data, folder))
+
+
+def heap_of(memory: int) -> str:
+    """Return the heap, as Java takes it, of an engine on a machine with so many bytes of memory: a quarter, within bounds."""
+    return f"{min(max(memory // 4, LEAST_HEAP), MOST_HEAP) >> 20}m"
 
 
 class EngineHost:

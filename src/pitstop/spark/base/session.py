@@ -34,6 +34,8 @@ SCRATCH_SETTING = "spark.pitstop.scratch"
 PART_SETTING = "spark.pitstop.memory.part"
 """The setting of a session in an engine: the part of the heap that is for its job."""
 END_SECONDS = 120.0
+DRIVER_MEMORY = "PITSTOP_DRIVER_MEMORY"
+"""The variable with the size of the heap."""
 SCRATCH_PREFIX = "spark-"
 """The prefix of the names of sessions' scratch folders."""
 
@@ -121,7 +123,7 @@ def build_session(
         .config("spark.sql.warehouse.dir", str(Path(scratch) / "warehouse"))
         .config("spark.driver.extraJavaOptions", " ".join([*own_options, *(archiving or to_use), *java_options]))
         .config(_TEMPORARY, str(temporary))
-        .config("spark.driver.memory", os.environ.get("PITSTOP_DRIVER_MEMORY", "2g"))
+        .config("spark.driver.memory", os.environ.get(DRIVER_MEMORY, "2g"))
     )
     on_cluster = _executors(own, [*options, *to_use]) if own is not None else _ports(cluster, options)
     for key, value in (on_cluster | STREAM_SETTINGS | FILE_MANAGER | WORKER | (settings or {}) | PRIVATE_SOCKETS).items():
