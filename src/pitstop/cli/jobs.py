@@ -20,7 +20,7 @@ from pitstop.errors import ConflictError, NotFoundError, UsageError
 from pitstop.kit.ids import check_name
 from pitstop.model.config import OPTIONS, places_to_seek, renamed_stages, stages_to_drop
 from pitstop.model.job import JobState
-from pitstop.model.operation import StateAtStart
+from pitstop.model.operation import Configure, Rollback, StateAtStart
 from pitstop.service.api import SubmitRequest
 from pitstop.service.results import CheckResult, JobStatus, UpdateResult
 
@@ -263,7 +263,7 @@ def configure(
     """Change options of a suspended job: its next run has them. Options that saved state depends on need an update."""
     status = call.service().job(job)
     refuse_not_suspended(job, status)
-    call.service().configure(status.id, job_options(options, "configure takes KEY=VALUE"))
+    call.service().do(status.id, Configure(job_options(options, "configure takes KEY=VALUE")))
     _done(call, status, "configured")
 
 
@@ -310,7 +310,7 @@ def rollback(
             "too."
         )
     call.say(f"Rolling back job {describe(status)}...")
-    call.service().rollback(status.id)
+    call.service().do(status.id, Rollback())
     now = call.service().job(status.id)
     if now.status is JobState.SUSPENDED:
         _done(call, status, f"has version {now.version} again")

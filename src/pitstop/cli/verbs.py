@@ -18,7 +18,7 @@ from pitstop.cli.together import together
 from pitstop.errors import ConflictError, PitstopError, UsageError
 from pitstop.kit.counts import counted
 from pitstop.model.job import JobState
-from pitstop.model.operation import Verb
+from pitstop.model.operation import Cancel, Discard, PlainRequest, Restart, Resume, Suspend
 from pitstop.service.results import JobStatus
 
 START_SECONDS = 300.0
@@ -29,7 +29,7 @@ SETTLED = (JobState.RUNNING, JobState.SUSPENDED, JobState.COMPLETED, JobState.FA
 class Deed:
     """A verb as the command line tells of it."""
 
-    verb: Verb
+    request: PlainRequest
     doing: str
     """Its present participle."""
     past: str
@@ -66,10 +66,10 @@ def _refuse_not_stopped(name: str, job: JobStatus) -> None:
 
 
 _ACTIVE = tuple(state for state in JobState if not state.terminal)
-SUSPEND = Deed(Verb.SUSPEND, "Suspending", "suspended", (JobState.RUNNING,), refuse_not_running)
-RESUME = Deed(Verb.RESUME, "Resuming", "resumed", (JobState.SUSPENDED,), _refuse_not_stopped, starts=True)
-RESTART = Deed(Verb.RESTART, "Restarting", "restarted", (JobState.RUNNING,), refuse_not_running, starts=True)
-CANCEL = Deed(Verb.CANCEL, "Cancelling", "cancelled", _ACTIVE, refuse_ended)
+SUSPEND = Deed(Suspend(), "Suspending", "suspended", (JobState.RUNNING,), refuse_not_running)
+RESUME = Deed(Resume(), "Resuming", "resumed", (JobState.SUSPENDED,), _refuse_not_stopped, starts=True)
+RESTART = Deed(Restart(), "Restarting", "restarted", (JobState.RUNNING,), refuse_not_running, starts=True)
+CANCEL = Deed(Cancel(), "Cancelling", "cancelled", _ACTIVE, refuse_ended)
 
 
 def add_to(app: typer.Typer) -> None:
@@ -150,8 +150,8 @@ def delete(
 
     def one(job: JobStatus) -> JobStatus:
         if job.active:
-            call.service().cancel(job.id)
-        call.service().discard(job.id)
+            call.service().do(job.id, Cancel())
+        call.service().do(job.id, Discard())
         return call.service().job(job.id)
 
     with call.waiting("Deleting"):
@@ -182,7 +182,7 @@ def discard(
     sizes = {state.id: state.bytes for state in call.service().kept_states()}
     job_ids = [call.service().job(job).id for job in jobs] if jobs else list(sizes)
     for job_id in job_ids:
-        call.service().discard(job_id)
+        call.service().do(job_id, Discard())
     size = sum(sizes.get(job_id, 0) for job_id in job_ids)
     call.say(f"Removed the state of {counted(len(job_ids), 'job')}: {counted(size, 'byte')}.")
 
@@ -229,7 +229,7 @@ def _carry_out(
         call.say(f"{deed.doing} job {describe(job)}...")
 
     def one(job: JobStatus) -> JobStatus:
-        getattr(call.service(), deed.verb.value)(job.id)
+        call.service().do(job.id, deed.request)
         if deed.starts and wait:
             return started(call, job, call.patience or START_SECONDS)
         return call.service().job(job.id)
@@ -249,7 +249,7 @@ def _say_whether(call: Call, deed: Deed, jobs: list[JobStatus]) -> None:
     refused = False
     facts = []
     for job in jobs:
-        answer = next(each for each in call.service().verbs(job.id) if each.verb is deed.verb)
+        answer = next(each for each in call.service().verbs(job.id) if each.verb is deed.request.verb)
         reason = answer.refused
         if reason is None:
             try:
@@ -257,8 +257,8 @@ def _say_whether(call: Call, deed: Deed, jobs: list[JobStatus]) -> None:
             except ConflictError as error:
                 reason = error.message
         refused = refused or reason is not None
-        facts.append({"id": job.id, "name": job.name, "verb": deed.verb.value, "refused": reason})
-        call.say(f"Would {deed.verb.value} job {describe(job)}" if reason is None else f"Would be refused: {reason}")
+        facts.append({"id": job.id, "name": job.name, "verb": deed.request.verb.value, "refused": reason})
+        call.say(f"Would {deed.request.verb.value} job {describe(job)}" if reason is None else f"Would be refused: {reason}")
     if call.structured:
         call.show(facts)
     if refused:

@@ -30,7 +30,7 @@ from pitstop.maps.model import Entry, EventKind, JournalEvent
 from pitstop.model.adoption import Adoption
 from pitstop.model.audit import USER_HEADER, AuditEntry
 from pitstop.model.job import JobState
-from pitstop.model.operation import StateAtStart
+from pitstop.model.operation import Answer, CancelAndExport, Configure, Export, StateAtStart, UserRequest
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.model.task import StateRows
 from pitstop.service.api import ADOPT_SECONDS, NOTHING_SAID, OPERATION_SECONDS, UPDATE_SECONDS, SubmitRequest
@@ -147,30 +147,14 @@ class HttpService:
         timeout = _timeout(UPDATE_SECONDS + watch_seconds)
         return self._post_artifact(UpdateResult, _job(name_or_id) + "/update", request, more, timeout=timeout)
 
-    def suspend(self, name_or_id: str) -> None:
-        self._send("POST", _job(name_or_id) + "/suspend")
-
-    def resume(self, name_or_id: str) -> None:
-        self._send("POST", _job(name_or_id) + "/resume", repeatable=True)
-
-    def restart(self, name_or_id: str) -> None:
-        self._send("POST", _job(name_or_id) + "/restart")
-
-    def cancel(self, name_or_id: str) -> None:
-        self._send("POST", _job(name_or_id) + "/cancel", repeatable=True)
-
-    def configure(self, name_or_id: str, options: dict[str, Any]) -> None:
-        self._send("POST", _job(name_or_id) + "/configure", json={"options": options})
-
-    def rollback(self, name_or_id: str) -> None:
-        self._send("POST", _job(name_or_id) + "/rollback")
-
-    def discard(self, name_or_id: str) -> None:
-        self._send("POST", _job(name_or_id) + "/discard")
-
-    def export_snapshot(self, name_or_id: str, snapshot: str, cancel: bool = False) -> SnapshotRecord:
-        body = {"name": snapshot, "cancel": cancel}
-        return self._ask(SnapshotRecord, "POST", _job(name_or_id) + "/snapshots", json=body)
+    def do(self, name_or_id: str, request: UserRequest[Answer]) -> Answer:
+        if isinstance(request, Export | CancelAndExport):
+            body = {"name": request.snapshot, "cancel": isinstance(request, CancelAndExport)}
+            record = self._ask(SnapshotRecord, "POST", _job(name_or_id) + "/snapshots", json=body)
+            return cast(Answer, record)
+        content = {"json": {"options": request.options}} if isinstance(request, Configure) else {}
+        self._send("POST", f"{_job(name_or_id)}/{request.verb.value}", repeatable=request.repeatable, **content)
+        return cast(Answer, None)
 
     def jobs(self, include_ended: bool = False) -> list[JobStatus]:
         return self._get(list[JobStatus], "/jobs", all=include_ended)

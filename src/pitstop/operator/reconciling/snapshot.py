@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from pitstop.errors import ConflictError, NotFoundError, PitstopError, StoreError, UnreachableError, WaitTimeoutError
+from pitstop.model.operation import CancelAndExport, Export
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.operator import kinds
 from pitstop.operator.connections import Connection
@@ -141,7 +142,7 @@ def _export(
     if not exports.has(key, uid):
 
         def export() -> SnapshotRecord:
-            return connection.service.export_snapshot(identity, name, cancel=resource.spec.cancel_job)
+            return connection.service.do(identity, CancelAndExport(name) if resource.spec.cancel_job else Export(name))
 
         return _begin(around, body, resource, cluster, export)
     return None
