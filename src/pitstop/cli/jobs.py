@@ -12,10 +12,11 @@ import typer
 from pitstop.cli.arguments import JobArgument, Timeout, Wait, seconds_of
 from pitstop.cli.completing import complete_jobs, complete_snapshots
 from pitstop.cli.context import Call
+from pitstop.cli.deeds import refuse_not_suspended
 from pitstop.cli.exits import Exit
 from pitstop.cli.register import ALLOW_DROP, register
 from pitstop.cli.render import describe, job_facts
-from pitstop.cli.verbs import START_SECONDS, refuse_not_suspended, started
+from pitstop.cli.verbs import START_SECONDS, started
 from pitstop.errors import ConflictError, NotFoundError, UsageError
 from pitstop.kit.ids import check_name
 from pitstop.model.config import OPTIONS, places_to_seek, renamed_stages, stages_to_drop

@@ -10,10 +10,10 @@ import typer
 from pitstop.cli.arguments import DryRun, JobArgument
 from pitstop.cli.completing import complete_snapshots
 from pitstop.cli.context import Call
+from pitstop.cli.deeds import refuse_ended
 from pitstop.cli.outputs import Form
 from pitstop.cli.register import register
 from pitstop.cli.tables import print_table
-from pitstop.cli.verbs import refuse_ended
 from pitstop.errors import NotFoundError
 from pitstop.kit.clock import iso
 from pitstop.model.operation import CancelAndExport, Export
