@@ -47,7 +47,7 @@ def wait(holds, what):
 @contextmanager
 def serving(folder, *options, stop_jobs=True):
     """A client of a server on ``folder``/data, with one warm runner if the options do not say otherwise."""
-    command = [sys.executable, "-m", "pitstop.cli.main", "serve", "--data", str(folder / "data"), "--port", "0"]
+    command = [sys.executable, "-m", "pitstop.main", "serve", "--data", str(folder / "data"), "--port", "0"]
     with (folder / "server.log").open("a") as errors:
         server = subprocess.Popen(
             [*command, "--spares", "1", *(["--stop-jobs-on-exit"] if stop_jobs else []), *options],

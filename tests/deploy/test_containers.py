@@ -16,7 +16,7 @@ import pytest
 import typer
 import yaml
 
-from pitstop.cli.main import app
+from pitstop.main.app import app
 from pitstop.machine.java import OLDEST
 from pitstop.server.settings import Settings
 from tests.doubles.http import serving

@@ -66,8 +66,8 @@ PROGRAM = """
 import json, os, subprocess, sys
 from pathlib import Path
 import pitstop
-from pitstop.cli.main import app
-from pitstop.cli.reference import commands_part
+from pitstop.main.app import app
+from pitstop.main.reference import commands_part
 from pitstop.client.handles import JobHandle
 from pitstop.client.http import HttpService
 from pitstop.control.picture import page
@@ -94,7 +94,7 @@ with listening(rest) as url:
     before = client.job(job).suspension_cause
     JobHandle(client, job).forgive()
     after = client.job(job).suspension_cause
-    command = [sys.executable, "-c", "from pitstop.cli.main import main; main()", "--url", url, "forgive", job]
+    command = [sys.executable, "-c", "from pitstop.main.app import main; main()", "--url", url, "forgive", job]
     ran = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"PITSTOP_TOKEN": TOKEN})
 print(json.dumps({
     "sources": pitstop.__file__,

@@ -15,11 +15,11 @@ import yaml
 from typer._completion_classes import BashComplete
 
 from pitstop.cli.examples import EXAMPLES
-from pitstop.cli.main import app
 from pitstop.cli.register import SECTIONS, SYNONYMS, examples_of
 from pitstop.cli.together import together
 from pitstop.client.http import HttpService
 from pitstop.errors import NotFoundError, UnreachableError, WaitTimeoutError
+from pitstop.main.app import app
 from pitstop.model.job import JobState
 from pitstop.model.operation import Cancel, Export, Suspend
 from tests.doors.cli.test_lines_of_the_page import understood
@@ -334,7 +334,7 @@ def test_without_a_server_nothing_is_completed_nor_said(monkeypatch, capfd):
 
 def test_completion_loads_none_of_the_big_libraries(url):
     code = (
-        "import sys\nfrom pitstop.cli.main import main\n"
+        "import sys\nfrom pitstop.main.app import main\n"
         "try: main()\nexcept SystemExit: pass\n"
         "print([m for m in ('fastapi', 'sqlalchemy', 'pitstop.client.http', 'rich', 'yaml', 'pyspark') if m in sys.modules])"
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from pitstop.cli.main import app
+from pitstop.main.app import app
 
 LINES = json.loads((Path(__file__).parent / "lines_of_the_page.json").read_text())
 

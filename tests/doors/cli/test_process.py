@@ -58,7 +58,7 @@ def start(environment):
 def test_the_help_loads_none_of_the_big_libraries():
     code = (
         "import sys; sys.argv = ['pitstop', '--help']\n"
-        "from pitstop.cli.main import main\n"
+        "from pitstop.main.app import main\n"
         "try: main()\n"
         "except SystemExit: pass\n"
         "print([m for m in ('httpx2', 'fastapi', 'sqlalchemy', 'pydantic_core', 'rich', 'yaml', 'pyspark') if m in sys.modules])"

@@ -1,4 +1,4 @@
-"""Writes the parts of the documentation that are made from the code: ``python -m pitstop.cli.reference docs``.
+"""Writes the parts of the documentation that are made from the code: ``python -m pitstop.main.reference docs``.
 
 ``docs/options.md`` describes the job options, ``docs/keeping.md`` that of what is kept. In ``docs/cli.md`` everything after
 the mark is the reference of commands.
@@ -15,17 +15,17 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from pitstop.cli.exits import Exit
-from pitstop.cli.main import app
 from pitstop.cli.register import SYNONYMS, examples_of
+from pitstop.main.app import app
 from pitstop.model.config import OPTIONS
 from pitstop.model.options import Option, as_written
 from pitstop.model.retention import KEPT, USUAL
 
-MARK = "<!-- Below this line: written by `python -m pitstop.cli.reference docs`. -->\n"
+MARK = "<!-- Below this line: written by `python -m pitstop.main.reference docs`. -->\n"
 
 _OPTIONS_HEAD = """# Job options
 
-`python -m pitstop.cli.reference docs` writes this page. You give an option in one of four places:
+`python -m pitstop.main.reference docs` writes this page. You give an option in one of four places:
 
 - in the job's code: `@ps.job(partitions=4)`
 - on the command line: `-O partitions=4`
@@ -42,7 +42,7 @@ for `restart`, `none` is a strategy. `null`, and `None` in Python, leave an opti
 
 _KEEPING_HEAD = """# What is kept, and how long
 
-`python -m pitstop.cli.reference docs` writes this page. A server prunes data that grows with time, rows or epochs. Settings of
+`python -m pitstop.main.reference docs` writes this page. A server prunes data that grows with time, rows or epochs. Settings of
 the server say how much stays:
 
 ```

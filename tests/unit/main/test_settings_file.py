@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from pitstop.cli.main import app
 from pitstop.errors import UsageError
+from pitstop.main.app import app
 
 
 @pytest.fixture

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib
 from typing import Annotated
 from urllib.parse import urlsplit
 
 import typer
 
 from pitstop.cli.context import Call
-from pitstop.cli.register import register
 from pitstop.errors import DeniedError, UsageError
 
 USUAL_PORT = 5432
-
-
-def add_to(app: typer.Typer) -> None:
-    """Register the command."""
-    register(app, pgwire, "pgwire")
 
 
 def pgwire(
@@ -32,7 +25,7 @@ def pgwire(
     They may do all that this token allows (--token-file, PITSTOP_TOKEN, or that of your own server).
     """
     try:
-        server = importlib.import_module("pitstop.pgwire.server")
+        from pitstop.pgwire import server
     except ModuleNotFoundError as error:
         raise UsageError(
             f"{error.name} is not installed: install Pitstop with its extra 'pgwire' (make install brings it)."
