@@ -28,7 +28,7 @@ toy = Option(
 config.JobConfig, config.OPTIONS = JobConfig, (*config.OPTIONS, toy)
 
 from fastapi.testclient import TestClient
-from pitstop.cli.jobs import complete_option
+from pitstop.cli.job_options import complete_option
 from pitstop.client.http import HttpService
 from pitstop.main.app import app
 from pitstop.main.reference import commands_part, options_page

@@ -19,8 +19,8 @@ from pitstop.cli.exits import Exit, exit_of
 from pitstop.cli.register import register
 from pitstop.cli.verbs import START_SECONDS, ask, started
 from pitstop.errors import PitstopError, UsageError
-from pitstop.model.config import stages_to_drop
 from pitstop.model.operation import Cancel, Discard, Resume, Suspend
+from pitstop.model.option_values import stages_to_drop
 from pitstop.model.report import Report
 from pitstop.service.api import SubmitRequest
 from pitstop.service.results import JobStatus

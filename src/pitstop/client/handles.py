@@ -16,7 +16,6 @@ from pitstop.client.rows import SqlRows, rows_of_last
 from pitstop.errors import EngineError
 from pitstop.kit.wire import json_text
 from pitstop.maps.model import Entry
-from pitstop.model.config import places_to_seek
 from pitstop.model.job import DisplayStatus, JobState, Progress
 from pitstop.model.job_event import JobEvent, StateChange
 from pitstop.model.operation import (
@@ -31,6 +30,7 @@ from pitstop.model.operation import (
     StateAtStart,
     Suspend,
 )
+from pitstop.model.option_values import places_to_seek
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.model.typed_options import JobOptions
 from pitstop.service.api import Service, SubmitRequest

@@ -10,7 +10,8 @@ from pitstop import server
 from pitstop.cli.context import Call, given_token
 from pitstop.main.process_options import CONFIG, ProcessOptions, command_of
 from pitstop.main.values import SHARED
-from pitstop.model.config import OWN_ENGINE, engine_name
+from pitstop.model.config import OWN_ENGINE
+from pitstop.model.option_values import engine_name
 from pitstop.model.retention import Retention
 
 

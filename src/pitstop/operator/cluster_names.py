@@ -6,14 +6,8 @@ import re
 from dataclasses import dataclass
 
 from pitstop.operator.kube.api import FIELD_MANAGER, Object
-from pitstop.operator.resources import (
-    CLUSTER_PATTERN,
-    GROUP,
-    LONGEST_CLUSTER_NAME,
-    USUAL_BASE_DIR,
-    VERSION,
-    Hazelcast,
-)
+from pitstop.operator.resources.cluster import Hazelcast
+from pitstop.operator.resources.parts import CLUSTER_PATTERN, GROUP, LONGEST_CLUSTER_NAME, USUAL_BASE_DIR, VERSION
 
 PORT = 8701
 DATA = USUAL_BASE_DIR

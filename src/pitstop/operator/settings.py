@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pitstop.kit.settings import setting
 
 if TYPE_CHECKING:
-    from pitstop.operator.resources import HazelcastSpec
+    from pitstop.operator.resources.cluster import HazelcastSpec
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from pitstop.operator import kinds
 from pitstop.operator.children import children
 from pitstop.operator.cluster_names import Named
 from pitstop.operator.clusters import SeenCluster, decide_cluster
-from pitstop.operator.resources import Hazelcast
+from pitstop.operator.resources.cluster import Hazelcast
 from pitstop.operator.settings import Image
 from tests.unit.operator.test_children import named
 

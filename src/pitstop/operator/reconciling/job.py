@@ -35,7 +35,9 @@ from pitstop.operator.reconciling.surroundings import (
     hold,
     is_leaving,
 )
-from pitstop.operator.resources import FINISHED, Hazelcast, JetJob, JetJobSnapshot, JetJobStatus, SnapshotState
+from pitstop.operator.resources.cluster import Hazelcast
+from pitstop.operator.resources.job import FINISHED, JetJob, JetJobStatus
+from pitstop.operator.resources.snapshot import JetJobSnapshot, SnapshotState
 from pitstop.operator.world import job_name_of, key_of, read
 
 _REQUESTS: dict[JobAction, PlainRequest] = {

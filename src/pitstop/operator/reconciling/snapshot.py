@@ -22,7 +22,8 @@ from pitstop.operator.reconciling.surroundings import (
     is_leaving,
     uid_of,
 )
-from pitstop.operator.resources import JetJob, JetJobSnapshot, JetJobSnapshotStatus, SnapshotState
+from pitstop.operator.resources.job import JetJob
+from pitstop.operator.resources.snapshot import JetJobSnapshot, JetJobSnapshotStatus, SnapshotState
 from pitstop.operator.snapshots import Namesake, SeenSnapshot, could_not_export, decide_snapshot, its_own
 from pitstop.operator.world import key_of, read, snapshot_name_of
 
