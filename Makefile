@@ -170,7 +170,7 @@ lint: $(STAMP)
 
 pictures: $(STAMP)
 	@$(PY) -m pitstop.control.picture > docs/job-life.md
-	@$(PY) -m pitstop.cli.reference docs
+	@$(PY) -m pitstop.main.reference docs
 	@$(PY) -m pitstop.operator.crds > deploy/kubernetes/crds.yaml
 	@$(PY) -m pitstop.operator.crds --chart > deploy/helm/pitstop/templates/crds.yaml
 

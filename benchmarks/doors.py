@@ -56,7 +56,7 @@ def report(database, job_id, epoch):
 SERVER = """
 import os, sys
 os.sched_setaffinity(0, {0})
-from pitstop.cli.main import main
+from pitstop.main.app import main
 sys.argv = ["pitstop", "serve", "--data", sys.argv[1], "--port", "0", "--spares", "0"]
 main()
 """

@@ -88,7 +88,7 @@ def main():
 
 @contextmanager
 def served(folder):
-    command = [sys.executable, "-m", "pitstop.cli.main", "serve", "--data", str(folder / "data"), "--port", "0", "--spares", "1"]
+    command = [sys.executable, "-m", "pitstop.main", "serve", "--data", str(folder / "data"), "--port", "0", "--spares", "1"]
     environment = os.environ | {"PYTHONUNBUFFERED": "1"}
     server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
     try:

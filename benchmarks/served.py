@@ -50,7 +50,7 @@ def serving(folder, *options, stop_jobs=True):
 
     Each job has an engine of its own, so that nothing but it is measured.
     """
-    command = [sys.executable, "-m", "pitstop.cli.main", "serve", "--data", str(folder / "data"), "--port", "0"]
+    command = [sys.executable, "-m", "pitstop.main", "serve", "--data", str(folder / "data"), "--port", "0"]
     with (folder / "server.log").open("a") as errors:
         server = subprocess.Popen(
             [*command, "--spares", "1", *(["--stop-jobs-on-exit"] if stop_jobs else []), *options],

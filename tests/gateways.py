@@ -10,7 +10,7 @@ from contextlib import contextmanager
 @contextmanager
 def gateway(url: str, token: str) -> Iterator[str]:
     """``pitstop pgwire`` for the server at a URL, with what clients connect by: host, port, user and database."""
-    command = [sys.executable, "-m", "pitstop.cli.main", "--url", url, "pgwire", "--port", "0"]
+    command = [sys.executable, "-m", "pitstop.main", "--url", url, "pgwire", "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | {"PITSTOP_TOKEN": token})
     try:
         assert process.stdout is not None

@@ -61,7 +61,7 @@ class Stack:
 
     def start_server(self, seconds: float = 60.0, members: int = 0, options: tuple[str, ...] = ()) -> Client:
         """Start ``pitstop serve``, with so many members; returns once it answers."""
-        command = [sys.executable, "-m", "pitstop.cli.main", "serve", "--data", str(self.data)]
+        command = [sys.executable, "-m", "pitstop.main", "serve", "--data", str(self.data)]
         command += ["--port", str(self._port), "--spares", str(self._spares), "--stop-jobs-on-exit"]
         command += ["--members", str(members), *options]
         process = self._start("server", command, self.folder / "server.log")

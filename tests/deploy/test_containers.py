@@ -15,8 +15,8 @@ import dockerfile
 import pytest
 import yaml
 
-from pitstop.cli.main import commands
 from pitstop.machine.java import OLDEST
+from pitstop.main.app import commands
 from pitstop.server.settings import Settings
 from tests.doubles.http import serving
 from tests.doubles.service import ScriptedService

@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from pitstop.model.job import JobState, Progress
+from pitstop.model.operation import Cancel, Export
 from pitstop.model.tally import RestartCause, Tally
 from pitstop.rest.access import Access
 from pitstop.rest.app import create_app
@@ -120,9 +121,9 @@ def server(tmp_path):
 
     runs = submitted("fleet", "# source: tail", JobState.RUNNING)
     submitted("broken", "# fails: No such column", JobState.FAILED)
-    service.cancel(submitted("unwanted", "", JobState.RUNNING))
+    service.do(submitted("unwanted", "", JobState.RUNNING), Cancel())
     service.map_put("cars", {"a": "1"})
-    service.export_snapshot(runs, "s")
+    service.do(runs, Export("s"))
     service.put(runs, tally=Tally({RestartCause.LOST: 2}, 1, 0, 3.5))
     stages = {
         "tail": {"rows_out": 9, "behind": 40, "behind_in": "bytes"},

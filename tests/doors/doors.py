@@ -5,6 +5,7 @@ import threading
 import time
 
 from pitstop.model.job import JobState, Mode, Termination
+from pitstop.model.operation import Cancel, Suspend
 from pitstop.model.retention import USUAL
 from pitstop.rest.access import Access
 from pitstop.rest.app import create_app
@@ -89,7 +90,7 @@ def brought_to(service, state, name="hello-world"):
         )
     if state in (JobState.SUSPENDED, JobState.FAILED):
         service.wait_for(job, (JobState.RUNNING,), 20)
-        (service.suspend if state is JobState.SUSPENDED else service.cancel)(job)
+        service.do(job, Suspend() if state is JobState.SUSPENDED else Cancel())
     return service.wait_for(job, (state,), 20).id
 
 

@@ -53,7 +53,7 @@ def test_a_job_of_a_program_that_names_no_folders_comes_from_elsewhere(state, ur
 
 
 def test_to_another_machine_no_folder_is_told(state, url, here, monkeypatch):
-    monkeypatch.setattr("pitstop.client.http.loopback_addresses", lambda host: [])
+    monkeypatch.setattr("pitstop.client.connection.loopback_addresses", lambda host: [])
     with connect(url) as client:
         assert client.service._folders() == {}
 

@@ -122,7 +122,7 @@ class Story:
 
 
 def pitstop(*arguments):
-    command = [sys.executable, "-m", "pitstop.cli.main", *map(str, arguments)]
+    command = [sys.executable, "-m", "pitstop.main", *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     return done.stdout

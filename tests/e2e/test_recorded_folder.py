@@ -85,7 +85,7 @@ def recorded(request, tmp_path):
 @pytest.fixture
 def client(recorded):
     """Of today's server on the folder's data."""
-    command = [sys.executable, "-m", "pitstop.cli.main", "serve", "--data", str(recorded.folder / "data"), "--port", "0"]
+    command = [sys.executable, "-m", "pitstop.main", "serve", "--data", str(recorded.folder / "data"), "--port", "0"]
     command += ["--spares", "0", "--master", "local[2]", "--stop-jobs-on-exit"]
     with (recorded.folder / "server.log").open("w") as log:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=os.environ)

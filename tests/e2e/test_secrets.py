@@ -92,7 +92,7 @@ def test_a_job_works_by_secrets_which_nothing_tells_and_goes_on_with_a_changed_o
     try:
         broker.make("copies")
         client = stack.start_server(options=("--secrets", str(secrets)))
-        command = [sys.executable, "-m", "pitstop.cli.main", "check", str(one), feed[0], broker.servers]
+        command = [sys.executable, "-m", "pitstop.main", "check", str(one), feed[0], broker.servers]
         checked = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ | {"PITSTOP_URL": stack.url})
         assert PLANTED not in checked.stdout + checked.stderr
         topic = f"{broker.servers}: topic 'copies' has 2 partitions"

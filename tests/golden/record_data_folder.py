@@ -94,14 +94,14 @@ class Server:
     """``pitstop serve`` on the folder's data; its jobs end with it."""
 
     def __init__(self, folder):
-        command = [sys.executable, "-m", "pitstop.cli.main", "serve", "--data", str(folder / "data"), "--port", "0"]
+        command = [sys.executable, "-m", "pitstop.main", "serve", "--data", str(folder / "data"), "--port", "0"]
         command += ["--master", "local[2]", "--stop-jobs-on-exit"]
         with (folder / "server.log").open("w") as log:
             self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, cwd=folder)
         self.url = self._process.stdout.readline().split(" serves at ")[1].split()[0]
 
     def cli(self, *arguments):
-        command = [sys.executable, "-m", "pitstop.cli.main", *arguments]
+        command = [sys.executable, "-m", "pitstop.main", *arguments]
         subprocess.run(command, check=True, env=os.environ | {"PITSTOP_URL": self.url})
 
     def end(self):

@@ -14,7 +14,7 @@ from tests.hosts.network import Host, Network
 
 ROOT = Path(__file__).parents[2]
 PORT = 8701
-PITSTOP = (sys.executable, "-m", "pitstop.cli.main")
+PITSTOP = (sys.executable, "-m", "pitstop.main")
 
 
 class Cluster:

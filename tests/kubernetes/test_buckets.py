@@ -10,7 +10,7 @@ from obstore.store import S3Store
 from pitstop.errors import ArtifactError
 from pitstop.kit.waiting import wait_until
 from pitstop.operator.artifacts import code_of
-from pitstop.operator.resources import JetJobSpec
+from pitstop.operator.resources.job import JetJobSpec
 from tests.kubernetes.operating import JAR, make_jar
 from tests.kubernetes.rig.processes import RigProcess, plain_variables
 

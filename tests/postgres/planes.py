@@ -16,7 +16,7 @@ class Plane:
     def __init__(self, folder, store, port, *options):
         self.folder, self.store, self.address = folder, store, f"127.0.0.1:{port}"
         self._log = folder / f"server-{port}.log"
-        command = [sys.executable, "-m", "pitstop.cli.main", "serve", "--data", str(folder / "data"), "--port", str(port)]
+        command = [sys.executable, "-m", "pitstop.main", "serve", "--data", str(folder / "data"), "--port", str(port)]
         environment = os.environ | {"PITSTOP_STORE": store, "PYTHONUNBUFFERED": "1"}
         with self._log.open("ab") as log:
             self.process = subprocess.Popen(

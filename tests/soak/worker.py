@@ -19,9 +19,10 @@ import pyspark.cloudpickle
 from pitstop.errors import IncompatibleError
 from pitstop.kit.waiting import wait_until
 from pitstop.model.cluster import ClusterSettings
-from pitstop.model.config import ALL_STAGES, JobConfig
+from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Progress
+from pitstop.model.option_values import ALL_STAGES
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint

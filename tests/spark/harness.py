@@ -9,9 +9,10 @@ import pyspark.cloudpickle
 
 import pitstop as ps
 from pitstop.kit.waiting import wait_until
-from pitstop.model.config import ALL_STAGES, JobConfig, ProcessingGuarantee, StateStore
+from pitstop.model.config import JobConfig, ProcessingGuarantee, StateStore
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Progress
+from pitstop.model.option_values import ALL_STAGES
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint

@@ -19,7 +19,8 @@ from pitstop.cli.exits import Exit, exit_of
 from pitstop.cli.register import register
 from pitstop.cli.verbs import START_SECONDS, ask, started
 from pitstop.errors import PitstopError, UsageError
-from pitstop.model.config import stages_to_drop
+from pitstop.model.operation import Cancel, Discard, Resume, Suspend
+from pitstop.model.option_values import stages_to_drop
 from pitstop.model.report import Report
 from pitstop.service.api import SubmitRequest
 from pitstop.service.results import JobStatus
@@ -223,13 +224,13 @@ def _do(call: Call, each: _Checked, step: Step, job_id: str | None) -> str:
             request = replace(request, options=request.options | {"allow_drop": [*_allowed(request), *dropped]})
         service.update(job_id, request)
     elif step is Step.RESUME:
-        service.resume(job_id)
+        service.do(job_id, Resume())
         return _run(call, service.job(job_id))
     elif step is Step.SUSPEND:
-        service.suspend(job_id)
+        service.do(job_id, Suspend())
     else:
-        service.cancel(job_id)
-        service.discard(job_id)
+        service.do(job_id, Cancel())
+        service.do(job_id, Discard())
     return job_id
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
+from pitstop.cli.deeds import DEEDS
+
+EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {deed.name: deed.examples for deed in DEEDS} | {
     "init": (
         ("pitstop init", "a project in this folder"),
         ("pitstop init speeds", "in the new folder speeds"),
@@ -40,22 +42,6 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("pitstop apply -f jobs.yaml --dry-run", "show the plan"),
         ("pitstop apply -f jobs.yaml", "show it, ask if state would be dropped, carry it out"),
         ("pitstop apply -f jobs.yaml --yes --prune", "in CI; jobs that the file leaves out are deleted"),
-    ),
-    "suspend": (
-        ("pitstop suspend speeds", ""),
-        ("pitstop suspend speeds orders", ""),
-        ("pitstop suspend --all --timeout 2m", ""),
-    ),
-    "resume": (
-        ("pitstop resume speeds", ""),
-        ("pitstop resume --all", "all that are suspended"),
-        ("pitstop resume --detach speeds", "do not wait until it runs"),
-    ),
-    "restart": (("pitstop restart speeds", ""), ("pitstop restart --all", "")),
-    "cancel": (
-        ("pitstop cancel speeds", "resume brings it back within a day"),
-        ("pitstop cancel speeds orders", ""),
-        ("pitstop cancel --dry-run --all", "would it be allowed?"),
     ),
     "wait": (
         ("pitstop wait speeds", "until it has ended"),

@@ -7,6 +7,7 @@ from typing import Any
 import typer
 
 from pitstop.cli import job_logs, jobs, show, snapshots, states, verbs, waiting
+from pitstop.cli.deeds import DEEDS
 from pitstop.cli.register import Command, register
 
 job = typer.Typer(help="Commands on jobs, by their second names.", no_args_is_help=True)
@@ -26,10 +27,7 @@ _OF_JOBS: tuple[tuple[str, Command, str, dict[str, Any]], ...] = (
     ("check", jobs.check, "check", jobs.CHECK_SETTINGS),
     ("update", jobs.update, "update", jobs.SUBMIT_SETTINGS),
     ("rollback", jobs.rollback, "rollback", _PLAIN),
-    ("suspend", verbs.suspend, "suspend", _PLAIN),
-    ("resume", verbs.resume, "resume", _PLAIN),
-    ("restart", verbs.restart, "restart", _PLAIN),
-    ("cancel", verbs.cancel, "cancel", _PLAIN),
+    *((deed.name, verbs.command_of(deed), deed.name, _PLAIN) for deed in DEEDS),
     ("wait", waiting.wait, "wait", _PLAIN),
     ("configure", jobs.configure, "configure", _PLAIN),
     ("delete", verbs.delete, "delete", _PLAIN),

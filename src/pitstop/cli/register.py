@@ -15,6 +15,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from pitstop.cli.context import Call
+from pitstop.cli.deeds import DEEDS
 from pitstop.cli.examples import EXAMPLES
 from pitstop.cli.outputs import METAVAR, Output, complete_output
 
@@ -51,7 +52,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Start": ("init", "serve", "ui", "help", "completion"),
     "By noun": ("job", "snapshot", "map", "cluster"),
     "Bring jobs": ("submit", "check", "update", "rollback", "apply"),
-    "Act on jobs": ("suspend", "resume", "restart", "cancel", "wait", "configure", "delete", "discard"),
+    "Act on jobs": (*(deed.name for deed in DEEDS), "wait", "configure", "delete", "discard"),
     "Look at jobs": (
         *("list-jobs", "status", "logs", "events", "history", "metrics", "graph", "versions", "options"),
         "list-kept-states",

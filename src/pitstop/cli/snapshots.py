@@ -10,12 +10,13 @@ import typer
 from pitstop.cli.arguments import DryRun, JobArgument
 from pitstop.cli.completing import complete_snapshots
 from pitstop.cli.context import Call
+from pitstop.cli.deeds import refuse_ended
 from pitstop.cli.outputs import Form
 from pitstop.cli.register import register
 from pitstop.cli.tables import print_table
-from pitstop.cli.verbs import refuse_ended
 from pitstop.errors import NotFoundError
 from pitstop.kit.clock import iso
+from pitstop.model.operation import CancelAndExport, Export
 from pitstop.model.snapshot import SnapshotRecord
 
 NAME_WIDTH = 24
@@ -42,7 +43,7 @@ def save_snapshot(
     also = " and cancelling the job" if cancel else ""
     call.say(f"Saving snapshot with name '{snapshot}' from job '{status.display_name}'{also}...")
     with call.waiting("Saving"):
-        record = service.export_snapshot(status.id, snapshot, cancel)
+        record = service.do(status.id, CancelAndExport(snapshot) if cancel else Export(snapshot))
     call.say(f"Exported snapshot '{snapshot}'.")
     if call.structured:
         call.show(record_facts(record))

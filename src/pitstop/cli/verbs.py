@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
-from typing import Annotated, cast
+from collections.abc import Callable
+from typing import Annotated, Any, cast
 
 import typer
 
 from pitstop.cli.arguments import DryRun, JobArguments, Timeout, Wait, Yes, seconds_of
 from pitstop.cli.context import Call
+from pitstop.cli.deeds import DEEDS, Deed
 from pitstop.cli.exits import Exit, exit_of
 from pitstop.cli.register import register
 from pitstop.cli.render import describe, job_facts
@@ -18,110 +19,43 @@ from pitstop.cli.together import together
 from pitstop.errors import ConflictError, PitstopError, UsageError
 from pitstop.kit.counts import counted
 from pitstop.model.job import JobState
-from pitstop.model.operation import Verb
+from pitstop.model.operation import Cancel, Discard
 from pitstop.service.results import JobStatus
 
 START_SECONDS = 300.0
 SETTLED = (JobState.RUNNING, JobState.SUSPENDED, JobState.COMPLETED, JobState.FAILED)
 
 
-@dataclass(frozen=True)
-class Deed:
-    """A verb as the command line tells of it."""
-
-    verb: Verb
-    doing: str
-    """Its present participle."""
-    past: str
-    """Its past participle, for a job to which it was done."""
-    states: Collection[JobState]
-    """The states of jobs that ``--all`` means."""
-    refuse: Callable[[str, JobStatus], None]
-    """A function that raises ConflictError if the job's state forbids it."""
-    starts: bool = False
-    """True if the job runs afterwards, which takes a while."""
-
-
-def refuse_ended(name: str, job: JobStatus) -> None:
-    """Raise ConflictError if the job has ended; ``name`` is the name or id that the user gave."""
-    if job.status.terminal:
-        raise ConflictError(f"Job '{name}' is not active. Current state: {job.display_status}")
-
-
-def refuse_not_running(name: str, job: JobStatus) -> None:
-    """Raise ConflictError if the job does not run."""
-    if job.status is not JobState.RUNNING:
-        raise ConflictError(f"Job '{name}' is not running. Current state: {job.display_status}")
-
-
-def refuse_not_suspended(name: str, job: JobStatus) -> None:
-    """Raise ConflictError if the job is not suspended."""
-    if job.status is not JobState.SUSPENDED:
-        raise ConflictError(f"Job '{name}' is not suspended. Current state: {job.display_status}")
-
-
-def _refuse_not_stopped(name: str, job: JobStatus) -> None:
-    if job.status not in (JobState.SUSPENDED, JobState.FAILED):
-        raise ConflictError(f"Job '{name}' is not suspended. Current state: {job.display_status}")
-
-
-_ACTIVE = tuple(state for state in JobState if not state.terminal)
-SUSPEND = Deed(Verb.SUSPEND, "Suspending", "suspended", (JobState.RUNNING,), refuse_not_running)
-RESUME = Deed(Verb.RESUME, "Resuming", "resumed", (JobState.SUSPENDED,), _refuse_not_stopped, starts=True)
-RESTART = Deed(Verb.RESTART, "Restarting", "restarted", (JobState.RUNNING,), refuse_not_running, starts=True)
-CANCEL = Deed(Verb.CANCEL, "Cancelling", "cancelled", _ACTIVE, refuse_ended)
-
-
 def add_to(app: typer.Typer) -> None:
     """Register the commands."""
-    for command in (suspend, resume, restart, cancel, delete, discard):
+    for deed in DEEDS:
+        register(app, command_of(deed), deed.name)
+    for command in (delete, discard):
         register(app, command)
 
 
-def suspend(
-    call: Call,
-    jobs: JobArguments = None,
-    all: Annotated[bool, typer.Option("--all", help="All jobs that run")] = False,
-    dry_run: DryRun = False,
-    timeout: Timeout = None,
-) -> None:
-    """Suspend jobs after their present epoch."""
-    _carry_out(call, SUSPEND, jobs, all, dry_run, timeout)
+def command_of(deed: Deed) -> Callable[..., None]:
+    """Return the command that does a deed to the jobs that it names, or to all of them."""
 
+    def command(call: Call, jobs: list[str] | None, all: bool, dry_run: bool, timeout: str | None, wait: bool = True) -> None:
+        _carry_out(call, deed, jobs, all, dry_run, timeout, wait)
 
-def resume(
-    call: Call,
-    jobs: JobArguments = None,
-    all: Annotated[bool, typer.Option("--all", help="All jobs that are suspended")] = False,
-    dry_run: DryRun = False,
-    wait: Wait = True,
-    timeout: Timeout = None,
-) -> None:
-    """Resume jobs where they stopped: suspended ones, or ones that have failed or were cancelled and keep their state."""
-    _carry_out(call, RESUME, jobs, all, dry_run, timeout, wait)
-
-
-def restart(
-    call: Call,
-    jobs: JobArguments = None,
-    all: Annotated[bool, typer.Option("--all", help="All jobs that run")] = False,
-    dry_run: DryRun = False,
-    wait: Wait = True,
-    timeout: Timeout = None,
-) -> None:
-    """Stop jobs after their present epoch and start them again."""
-    _carry_out(call, RESTART, jobs, all, dry_run, timeout, wait)
-
-
-def cancel(
-    call: Call,
-    jobs: JobArguments = None,
-    all: Annotated[bool, typer.Option("--all", help="All jobs that have not ended")] = False,
-    dry_run: DryRun = False,
-    timeout: Timeout = None,
-) -> None:
-    """Cancel jobs: they end at once. Their state is kept for a while, a day by default: resume brings a job back."""
-    _carry_out(call, CANCEL, jobs, all, dry_run, timeout)
+    options: dict[str, tuple[Any, Any]] = {
+        "call": (Call, inspect.Parameter.empty),
+        "jobs": (JobArguments, None),
+        "all": (Annotated[bool, typer.Option("--all", help=deed.all_help)], False),
+        "dry_run": (DryRun, False),
+        **({"wait": (Wait, True)} if deed.starts else {}),
+        "timeout": (Timeout, None),
+    }
+    command.__doc__ = deed.help
+    command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [
+            inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=kind)
+            for name, (kind, default) in options.items()
+        ]
+    )
+    return command
 
 
 def delete(
@@ -150,8 +84,8 @@ def delete(
 
     def one(job: JobStatus) -> JobStatus:
         if job.active:
-            call.service().cancel(job.id)
-        call.service().discard(job.id)
+            call.service().do(job.id, Cancel())
+        call.service().do(job.id, Discard())
         return call.service().job(job.id)
 
     with call.waiting("Deleting"):
@@ -182,7 +116,7 @@ def discard(
     sizes = {state.id: state.bytes for state in call.service().kept_states()}
     job_ids = [call.service().job(job).id for job in jobs] if jobs else list(sizes)
     for job_id in job_ids:
-        call.service().discard(job_id)
+        call.service().do(job_id, Discard())
     size = sum(sizes.get(job_id, 0) for job_id in job_ids)
     call.say(f"Removed the state of {counted(len(job_ids), 'job')}: {counted(size, 'byte')}.")
 
@@ -229,7 +163,7 @@ def _carry_out(
         call.say(f"{deed.doing} job {describe(job)}...")
 
     def one(job: JobStatus) -> JobStatus:
-        getattr(call.service(), deed.verb.value)(job.id)
+        call.service().do(job.id, deed.request)
         if deed.starts and wait:
             return started(call, job, call.patience or START_SECONDS)
         return call.service().job(job.id)
@@ -249,7 +183,7 @@ def _say_whether(call: Call, deed: Deed, jobs: list[JobStatus]) -> None:
     refused = False
     facts = []
     for job in jobs:
-        answer = next(each for each in call.service().verbs(job.id) if each.verb is deed.verb)
+        answer = next(each for each in call.service().verbs(job.id) if each.verb is deed.request.verb)
         reason = answer.refused
         if reason is None:
             try:
@@ -257,8 +191,8 @@ def _say_whether(call: Call, deed: Deed, jobs: list[JobStatus]) -> None:
             except ConflictError as error:
                 reason = error.message
         refused = refused or reason is not None
-        facts.append({"id": job.id, "name": job.name, "verb": deed.verb.value, "refused": reason})
-        call.say(f"Would {deed.verb.value} job {describe(job)}" if reason is None else f"Would be refused: {reason}")
+        facts.append({"id": job.id, "name": job.name, "verb": deed.request.verb.value, "refused": reason})
+        call.say(f"Would {deed.request.verb.value} job {describe(job)}" if reason is None else f"Would be refused: {reason}")
     if call.structured:
         call.show(facts)
     if refused:

@@ -16,10 +16,21 @@ from pitstop.client.rows import SqlRows, rows_of_last
 from pitstop.errors import EngineError
 from pitstop.kit.wire import json_text
 from pitstop.maps.model import Entry
-from pitstop.model.config import places_to_seek
 from pitstop.model.job import DisplayStatus, JobState, Progress
 from pitstop.model.job_event import JobEvent, StateChange
-from pitstop.model.operation import StateAtStart
+from pitstop.model.operation import (
+    Cancel,
+    CancelAndExport,
+    Configure,
+    Discard,
+    Export,
+    Restart,
+    Resume,
+    Rollback,
+    StateAtStart,
+    Suspend,
+)
+from pitstop.model.option_values import places_to_seek
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.model.typed_options import JobOptions
 from pitstop.service.api import Service, SubmitRequest
@@ -170,48 +181,48 @@ class JobHandle:
 
     def suspend(self) -> None:
         """Stop after the present epoch. The state is kept."""
-        self._service.suspend(self.id)
+        self._service.do(self.id, Suspend())
 
     def resume(self) -> None:
         """Continue a suspended, failed or cancelled job from its kept state.
 
         A job that runs stays as it is. ConflictError if the job has completed, or its state is gone.
         """
-        self._service.resume(self.id)
+        self._service.do(self.id, Resume())
 
     def restart(self) -> None:
         """Stop after the present epoch and start again."""
-        self._service.restart(self.id)
+        self._service.do(self.id, Restart())
 
     def cancel(self) -> None:
         """End at once. The state is kept for a while, a day by default, and :meth:`resume` brings the job back.
 
         A job that has ended stays as it is.
         """
-        self._service.cancel(self.id)
+        self._service.do(self.id, Cancel())
 
     def configure(self, **options: Unpack[JobOptions]) -> None:
         """Change options of the suspended job, such as ``snapshot_interval="1 second"``, for its next run.
 
         UsageError for an option that only an update may change; ConflictError if the job is not suspended.
         """
-        self._service.configure(self.id, dict(options))
+        self._service.do(self.id, Configure(dict(options)))
 
     def rollback(self) -> None:
         """Undo an update that is being prepared, starts or is watched: return to the version before it."""
-        self._service.rollback(self.id)
+        self._service.do(self.id, Rollback())
 
     def discard(self) -> None:
         """Remove the state that the ended job keeps. ConflictError if it has not ended."""
-        self._service.discard(self.id)
+        self._service.do(self.id, Discard())
 
     def export_snapshot(self, name: str) -> SnapshotRecord:
         """Export a snapshot without ending the job."""
-        return self._service.export_snapshot(self.id, name)
+        return self._service.do(self.id, Export(name))
 
     def cancel_and_export_snapshot(self, name: str) -> SnapshotRecord:
         """Export a snapshot, and end the job exactly there."""
-        return self._service.export_snapshot(self.id, name, cancel=True)
+        return self._service.do(self.id, CancelAndExport(name))
 
     def update(
         self,

@@ -11,10 +11,10 @@ from pitstop.control.going_back import check_present, check_snapshot, own_snapsh
 from pitstop.control.places import refuse_shared
 from pitstop.control.ports import Registry, Standby, Workers
 from pitstop.errors import ConflictError, DropError, IncompatibleError, NotFoundError
-from pitstop.model.config import renamed_stages, stages_to_drop
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobSource, JobState, Version
 from pitstop.model.operation import GoingBack
+from pitstop.model.option_values import renamed_stages, stages_to_drop
 from pitstop.model.report import Report, StageVerdict, Verdict
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.model.task import Compilation, Compile

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 from pitstop.control.actions import Finish
 from pitstop.control.life import decide
@@ -10,17 +11,13 @@ from pitstop.control.ports import Registry
 from pitstop.errors import ConflictError, EngineError, PitstopError
 from pitstop.model.job import Job
 from pitstop.model.operation import (
-    Cancel,
+    PLAIN_REQUESTS,
+    REQUESTS,
     CancelAndExport,
     Configure,
-    Discard,
     Export,
     Operation,
     Request,
-    Restart,
-    Resume,
-    Rollback,
-    Suspend,
     UpdateJob,
 )
 
@@ -60,19 +57,15 @@ def an_update(job: Job) -> UpdateJob:
 
 def requests_of(job: Job) -> tuple[Request, ...]:
     """Return a request of each kind that a user can make of an existing job."""
-    return (
-        Suspend(),
-        Resume(),
-        Restart(),
-        Cancel(),
+    examples: tuple[Request, ...] = (
         Export(""),
         CancelAndExport(""),
         an_update(job),
         # It changes something, as whoever asks for it wants.
         Configure({"suspend_on_failure": not job.version.config.suspend_on_failure}),
-        Rollback(),
-        Discard(),
     )
+    requests = {request.verb: request for request in (*examples, *(cast(Request, kind()) for kind in PLAIN_REQUESTS))}
+    return tuple(requests[verb] for verb in REQUESTS if verb in requests)
 
 
 def undecidable(operation: Operation, defect: AssertionError) -> EngineError:

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 from pitstop.errors import PitstopError
-from pitstop.member.app import MemberSettings, run_member
+from pitstop.member.app import run_member
+from pitstop.member.settings import MemberSettings
 from pitstop.model.cluster import LOOPBACK
 
 

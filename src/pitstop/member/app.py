@@ -7,7 +7,6 @@ import signal
 import socket
 import threading
 import uuid
-from dataclasses import dataclass
 from pathlib import Path
 
 from pitstop.control.ports import RunHandle
@@ -26,38 +25,13 @@ from pitstop.machine.service_log import service_log
 from pitstop.machine.tcp import loopback_addresses
 from pitstop.member.hosting import HostedRuns
 from pitstop.member.member import BEAT_SECONDS, MemberProcess
-from pitstop.model.cluster import LOOPBACK, ClusterSettings, Member, SparkCluster, address_for_others
+from pitstop.member.settings import MemberSettings
+from pitstop.model.cluster import ClusterSettings, Member, SparkCluster, address_for_others
 from pitstop.model.data_folder import DataFolder, MemberFolder
 from pitstop.store.assignments import SqlAssignments
 from pitstop.store.database import open_database
 from pitstop.store.members import SqlMembers
 from pitstop.store.urls import store_url
-
-
-@dataclass(frozen=True, kw_only=True)
-class MemberSettings:
-    """The settings with which a member joins."""
-
-    data_dir: Path
-    """The folder of the cluster, which all of its processes share."""
-    name: str | None = None
-    """The member's name; None: the name of this machine."""
-    cores: int | None = None
-    """The number of cores that jobs may use; None: all cores of the machine."""
-    store: str | None = None
-    """The URL of the cluster's store; None: the file in its folder."""
-    host: str = LOOPBACK
-    """The name or address at which drivers and other members reach this machine."""
-    pass_env: tuple[str, ...] = ()
-    """The names or patterns of this process's environment variables that jobs on this member get beside the usual ones."""
-    secrets: Path | None = None
-    """The folder with a file for each secret that jobs on this member name; None: secrets are variables alone."""
-    log_bytes: int = 64 << 20
-    """The most bytes of a log of a job that runs here. The log is rotated before it is larger."""
-    log_files: int = 5
-    """The number of older parts that are kept of each log."""
-    print_job_logs: bool = False
-    """True if the logs of jobs that run here also go to the member's standard output."""
 
 
 class SparkWorker:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, Self, TypeVar, cast, get_args
 
-from pitstop.errors import Problem
-from pitstop.model.config import StateStore
+from pitstop.errors import Problem, UsageError
+from pitstop.kit.ids import check_name
+from pitstop.model.config import JobConfig, StateStore
 from pitstop.model.job import JobSource
 from pitstop.model.report import Report
 from pitstop.model.snapshot import SnapshotRecord
+
+Answer = TypeVar("Answer")
 
 
 class Verb(StrEnum):
@@ -30,6 +33,22 @@ class Verb(StrEnum):
     RESCALE = "rescale"
 
 
+class UserRequest(Generic[Answer]):
+    """A request about an existing job that every door passes on as it is. Its type parameter is the type of its answer."""
+
+    verb: ClassVar[Verb]
+    repeatable: ClassVar[bool] = False
+    """True if a second request changes nothing: a client that has lost the answer may ask again."""
+
+    def checked(self) -> Self:
+        """Return the request as it is stored. UsageError if it cannot be right, whatever the job."""
+        return self
+
+
+class PlainRequest(UserRequest[None]):
+    """A request that needs nothing but the job. Each has a route of its verb's name, and is made without arguments."""
+
+
 @dataclass(frozen=True)
 class Submit:
     """Start a job that has just been recorded."""
@@ -38,51 +57,61 @@ class Submit:
 
 
 @dataclass(frozen=True)
-class Suspend:
+class Suspend(PlainRequest):
     """Stop at an epoch boundary and keep the state."""
 
-    verb: ClassVar = Verb.SUSPEND
+    verb: ClassVar[Verb] = Verb.SUSPEND
     because: str | None = None
     """The reason for which the control plane asks for it itself; None if a user does."""
 
 
 @dataclass(frozen=True)
-class Resume:
+class Resume(PlainRequest):
     """Go on from the kept state: a suspended job, or one that has failed or was cancelled."""
 
-    verb: ClassVar = Verb.RESUME
+    verb: ClassVar[Verb] = Verb.RESUME
+    repeatable: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
-class Restart:
+class Restart(PlainRequest):
     """Stop at an epoch boundary and start again from there."""
 
-    verb: ClassVar = Verb.RESTART
+    verb: ClassVar[Verb] = Verb.RESTART
     because: str | None = None
     """The reason for which the control plane asks for it itself; None if a user does."""
 
 
 @dataclass(frozen=True)
-class Cancel:
+class Cancel(PlainRequest):
     """End at once, without a snapshot."""
 
-    verb: ClassVar = Verb.CANCEL
+    verb: ClassVar[Verb] = Verb.CANCEL
+    repeatable: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
-class Export:
+class Export(UserRequest[SnapshotRecord]):
     """Save the state under a name; the job goes on, or stays suspended."""
 
-    verb: ClassVar = Verb.EXPORT
+    verb: ClassVar[Verb] = Verb.EXPORT
     snapshot: str
+
+    def checked(self) -> Self:
+        check_name("snapshot", self.snapshot)
+        return self
 
 
 @dataclass(frozen=True)
-class CancelAndExport:
+class CancelAndExport(UserRequest[SnapshotRecord]):
     """Stop at an epoch boundary, save the state under a name, and end."""
 
-    verb: ClassVar = Verb.CANCEL_AND_EXPORT
+    verb: ClassVar[Verb] = Verb.CANCEL_AND_EXPORT
     snapshot: str
+
+    def checked(self) -> Self:
+        check_name("snapshot", self.snapshot)
+        return self
 
 
 class StateAtStart(StrEnum):
@@ -128,26 +157,33 @@ class UpdateJob:
 
 
 @dataclass(frozen=True)
-class Configure:
+class Configure(UserRequest[None]):
     """Change options of a suspended job, without a new version."""
 
-    verb: ClassVar = Verb.CONFIGURE
+    verb: ClassVar[Verb] = Verb.CONFIGURE
     options: dict[str, Any]
     """The options that change, as written by users."""
 
+    def checked(self) -> Self:
+        changes = {name: value for name, value in self.options.items() if value is not None}
+        if not changes:
+            raise UsageError("Name the options that are to change, as key=value.")
+        JobConfig.refuse_fixed(changes)
+        return replace(self, options=changes)
+
 
 @dataclass(frozen=True)
-class Rollback:
+class Rollback(PlainRequest):
     """Go back to the version before: while the new one is made ready, starts or is watched, or waits for its job's resume."""
 
-    verb: ClassVar = Verb.ROLLBACK
+    verb: ClassVar[Verb] = Verb.ROLLBACK
 
 
 @dataclass(frozen=True)
-class Discard:
+class Discard(PlainRequest):
     """Remove the state that an ended job keeps; it cannot be brought back after that."""
 
-    verb: ClassVar = Verb.DISCARD
+    verb: ClassVar[Verb] = Verb.DISCARD
 
 
 @dataclass(frozen=True)
@@ -170,25 +206,11 @@ def rescaling_snapshot(job_id: str) -> str:
 
 
 Request = (
-    Submit | Suspend | Resume | Restart | Cancel | Export | CancelAndExport | UpdateJob | Configure | Discard | Rollback | Rescale
+    Submit | Suspend | Resume | Restart | Cancel | Export | CancelAndExport | UpdateJob | Configure | Rollback | Discard | Rescale
 )
-REQUESTS: dict[Verb, type[Request]] = {
-    kind.verb: kind
-    for kind in (
-        Submit,
-        Suspend,
-        Resume,
-        Restart,
-        Cancel,
-        Export,
-        CancelAndExport,
-        UpdateJob,
-        Configure,
-        Discard,
-        Rollback,
-        Rescale,
-    )
-}
+REQUESTS: dict[Verb, type[Request]] = {kind.verb: kind for kind in get_args(Request)}
+PLAIN_REQUESTS = tuple(cast(type[PlainRequest], kind) for kind in REQUESTS.values() if issubclass(kind, PlainRequest))
+"""The kinds of requests that need nothing but the job, in the order of :data:`Request`."""
 
 
 def snapshot_of(request: Request) -> str | None:

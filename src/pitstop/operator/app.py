@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import signal
-import socket
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from pathlib import Path
 
 import structlog
 from lightkube import KubeConfig
@@ -16,7 +13,6 @@ from prometheus_client import REGISTRY, Counter, Gauge, Histogram
 
 from pitstop.errors import PitstopError
 from pitstop.operator import kinds
-from pitstop.operator.cluster_names import Image
 from pitstop.operator.errands import Errands, Room
 from pitstop.operator.following import Servers
 from pitstop.operator.health import Health
@@ -28,12 +24,12 @@ from pitstop.operator.reconciling.job import reconcile_job
 from pitstop.operator.reconciling.map import reconcile_map
 from pitstop.operator.reconciling.snapshot import reconcile_snapshot
 from pitstop.operator.reconciling.surroundings import Absences, Retries, Slow, Surroundings
+from pitstop.operator.settings import OperatorSettings
 from pitstop.operator.world import Key, World
 from pitstop.operator.writing import Writer
 
 log = structlog.get_logger("pitstop.operator")
 
-LEASE_NAME = "pitstop-operator"
 WORKERS = 8
 """The number of resources that are reconciled at once. What may take minutes is no work of theirs (errands)."""
 FETCHES, EXPORTS = Room(16, 8, 3), Room(32, 16, 16)
@@ -52,23 +48,6 @@ RECONCILERS: dict[str, tuple[object, Callable[[Surroundings, Object], float | No
     kinds.JET_JOB.name: (kinds.JET_JOB, reconcile_job),
     kinds.JET_JOB_SNAPSHOT.name: (kinds.JET_JOB_SNAPSHOT, reconcile_snapshot),
 }
-
-
-@dataclass(frozen=True)
-class OperatorSettings:
-    """The settings of the operator."""
-
-    image: Image = field(default_factory=Image)
-    namespace: str | None = None
-    """The only namespace that the operator watches; None: all namespaces."""
-    lease_name: str = LEASE_NAME
-    lease_namespace: str = "default"
-    """The namespace of the Lease by which one of several operators leads."""
-    holder: str = field(default_factory=socket.gethostname)
-    files_from: Path | None = None
-    health_host: str = "127.0.0.1"
-    health_port: int | None = None
-    """The port of /healthz, /readyz and /metrics; None: they are not served."""
 
 
 class Operator:
@@ -103,7 +82,7 @@ class Operator:
         while not self._world.synced and not self._stopped.wait(_STEP_SECONDS):
             pass
         api = Api(self._config, LEASE_REQUEST_SECONDS)
-        lead = Lead(api, self._settings.lease_namespace, self._settings.lease_name, self._settings.holder)
+        lead = Lead(api, self._settings.lease_namespace, self._settings.lease_name, self._settings.identity)
         try:
             if not lead.win(self._stopped):
                 return

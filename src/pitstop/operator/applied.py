@@ -8,7 +8,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from pitstop.operator.kube.api import Object
-from pitstop.operator.resources import GROUP
+from pitstop.operator.resources.parts import GROUP
 
 APPLIED = f"{GROUP}/applied"
 """The annotation with the digest of what was applied last. Fields that are no longer wanted are told by it alone."""

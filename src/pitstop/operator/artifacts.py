@@ -21,7 +21,7 @@ from pitstop.errors import ArtifactError, TooLargeError
 from pitstop.kit.download import DOWNLOAD_SECONDS, save
 from pitstop.operator.buckets import Rights, public, signed_url
 from pitstop.operator.causes import of_bucket, of_download, of_status
-from pitstop.operator.resources import BucketConfig, JetJobSpec
+from pitstop.operator.resources.job import BucketConfig, JetJobSpec
 
 MOST_BYTES = 256 << 20
 CODE_NOWHERE = "spec.bucketConfig or spec.remoteURL is needed: it says where jarName is."

@@ -17,13 +17,13 @@ from pitstop.operator.cluster_names import (
     PART_LABEL,
     PORT,
     TOKEN_KEY,
-    Image,
     Named,
     labels,
     metadata,
 )
 from pitstop.operator.kinds import CLAIM, CONFIG_MAP, DISRUPTION_BUDGET, NETWORK_POLICY, SERVICE, STATEFUL_SET
 from pitstop.operator.kube.api import Kind, Object
+from pitstop.operator.settings import Image
 
 
 def children(cluster: Named, image: Image, token_mark: str) -> list[tuple[Kind, Object]]:

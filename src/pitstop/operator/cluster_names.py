@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from dataclasses import dataclass
 
 from pitstop.operator.kube.api import FIELD_MANAGER, Object
-from pitstop.operator.resources import (
-    CLUSTER_PATTERN,
-    GROUP,
-    LONGEST_CLUSTER_NAME,
-    USUAL_BASE_DIR,
-    VERSION,
-    Hazelcast,
-    HazelcastSpec,
-)
+from pitstop.operator.resources.cluster import Hazelcast
+from pitstop.operator.resources.parts import CLUSTER_PATTERN, GROUP, LONGEST_CLUSTER_NAME, USUAL_BASE_DIR, VERSION
 
 PORT = 8701
 DATA = USUAL_BASE_DIR
@@ -26,41 +18,6 @@ MANAGED = {"app.kubernetes.io/managed-by": FIELD_MANAGER}
 """The label that all objects of a cluster carry. The operator watches objects with it."""
 MEMBER, CONTROL_PLANE, EXECUTOR = "member", "control-plane", "executor"
 STORE_KEY, PASSWORD_KEY, TOKEN_KEY = "url", "password", "token"
-
-
-@dataclass(frozen=True)
-class Image:
-    """The image of the pods, and the resources that they request from their node."""
-
-    name: str = "pitstop:0.1.0"
-    pull_policy: str = "IfNotPresent"
-    member_cores: int = 1
-    """The number of cores that each member requests and lends to jobs."""
-    member_memory: str = "2Gi"
-    control_plane_cores: str = "1"
-    control_plane_memory: str = "4Gi"
-    """The memory of a pod that runs drivers. If members run them, members get this, and the control plane ``member_memory``."""
-    storage: str = "10Gi"
-    """The size of the volume."""
-    storage_class: str | None = None
-    """The storage class of the volume; None: the default one."""
-    spares: int = 1
-    """The number of warm processes that a control plane keeps ready for jobs."""
-    pull_secrets: tuple[str, ...] = ()
-    """The names of the Secrets with which the pods pull their image, in the namespace of the cluster."""
-
-    def of(self, spec: HazelcastSpec) -> Image:
-        """Return the image and the resources of a cluster, with what its spec has in the place of the usual."""
-        claim = spec.persistence.pvc if spec.persistence is not None else None
-        secrets = tuple(each.name for each in spec.image_pull_secrets) if spec.image_pull_secrets is not None else None
-        return dataclasses.replace(
-            self,
-            name=spec.image or self.name,
-            pull_policy=spec.image_pull_policy.value if spec.image_pull_policy is not None else self.pull_policy,
-            storage=(claim.request_storage if claim is not None else None) or self.storage,
-            storage_class=(claim.storage_class_name if claim is not None else None) or self.storage_class,
-            pull_secrets=self.pull_secrets if secrets is None else secrets,
-        )
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pitstop.operator.cluster_names import MEMBER, Named, labels
-from pitstop.operator.resources import ClusterMembers, ClusterPhase, HazelcastStatus
+from pitstop.operator.resources.cluster import ClusterMembers, ClusterPhase, HazelcastStatus
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 
-from pitstop.operator.resources import ClusterPhase, Condition, ConditionStatus, JobPhase, MapState, SnapshotState
+from pitstop.operator.resources.cluster import ClusterPhase
+from pitstop.operator.resources.job import JobPhase
+from pitstop.operator.resources.map import MapState
+from pitstop.operator.resources.parts import Condition, ConditionStatus
+from pitstop.operator.resources.snapshot import SnapshotState
 
 
 @dataclass(frozen=True)

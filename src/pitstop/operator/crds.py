@@ -9,24 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from pitstop.operator.resources import (
-    CLUSTER_PATTERN,
-    FINISHED,
-    GROUP,
-    LONGEST_CLUSTER_NAME,
-    LONGEST_NAME,
-    VERSION,
-    Drivers,
-    Hazelcast,
-    JetJob,
-    JetJobSnapshot,
-    JobPhase,
-    JobStateWanted,
-    Map,
-    Part,
-    SnapshotState,
-    SparkMaster,
-)
+from pitstop.operator.resources.cluster import Drivers, Hazelcast, SparkMaster
+from pitstop.operator.resources.job import FINISHED, JetJob, JobPhase, JobStateWanted
+from pitstop.operator.resources.map import Map
+from pitstop.operator.resources.parts import CLUSTER_PATTERN, GROUP, LONGEST_CLUSTER_NAME, LONGEST_NAME, VERSION, Part
+from pitstop.operator.resources.snapshot import JetJobSnapshot, SnapshotState
 
 UNCHANGED = "field cannot be updated"
 NOT_RUNNING_AT_FIRST = "should be set to Running on creation"
@@ -369,7 +356,7 @@ def template() -> str:
     return f"{_SOURCE}{{{{- if .Values.crds.install }}}}\n{_yaml(documents)}{{{{- end }}}}\n"
 
 
-_SOURCE = "# Written by `make pictures` from src/pitstop/operator/resources.py and crds.py.\n"
+_SOURCE = "# Written by `make pictures` from src/pitstop/operator/resources and crds.py.\n"
 
 
 def _yaml(documents: list[Document]) -> str:

@@ -16,19 +16,10 @@ from typing import Any
 from pitstop.model.job import JobState
 from pitstop.operator.conditions import COMING, ENDED, GOOD, LOST, Outlook, usual_outlook
 from pitstop.operator.moments import moment
-from pitstop.operator.resources import (
-    FINISHED,
-    ClusterPhase,
-    ConditionStatus,
-    Hazelcast,
-    JetJob,
-    JetJobSnapshot,
-    JetJobSpec,
-    JetJobStatus,
-    JobPhase,
-    JobStateWanted,
-    SnapshotState,
-)
+from pitstop.operator.resources.cluster import ClusterPhase, Hazelcast
+from pitstop.operator.resources.job import FINISHED, JetJob, JetJobSpec, JetJobStatus, JobPhase, JobStateWanted
+from pitstop.operator.resources.parts import ConditionStatus
+from pitstop.operator.resources.snapshot import JetJobSnapshot, SnapshotState
 from pitstop.service.results import JobStatus
 
 JET_DISABLED = "spec.jet.enabled: Required value: jet engine must be enabled"

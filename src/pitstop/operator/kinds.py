@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pitstop.operator.kube.api import Kind
-from pitstop.operator.resources import GROUP, VERSION
+from pitstop.operator.resources.parts import GROUP, VERSION
 
 HAZELCAST = Kind(GROUP, VERSION, "Hazelcast", "hazelcasts", built_in=False)
 MAP = Kind(GROUP, VERSION, "Map", "maps", built_in=False)

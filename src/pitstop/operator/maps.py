@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pitstop.operator.resources import (
-    USUAL_SIZE_POLICY,
-    ClusterPhase,
-    EvictionPolicy,
-    Hazelcast,
-    Map,
-    MapSpec,
-    MapState,
-    MapStatus,
-)
+from pitstop.operator.resources.cluster import ClusterPhase, Hazelcast
+from pitstop.operator.resources.map import EvictionPolicy, Map, MapSpec, MapState, MapStatus
+from pitstop.operator.resources.parts import USUAL_SIZE_POLICY
 from pitstop.service.results import MapFacts
 
 

@@ -14,13 +14,14 @@ from pitstop.operator.cluster_names import (
     PORT,
     STORE_KEY,
     TOKEN_KEY,
-    Image,
     Named,
     labels,
     metadata,
 )
 from pitstop.operator.kube.api import Object
-from pitstop.operator.resources import GROUP, ContainerResources
+from pitstop.operator.resources.cluster import ContainerResources
+from pitstop.operator.resources.parts import GROUP
+from pitstop.operator.settings import Image
 
 TOKEN_MARK = f"{GROUP}/token"
 USER = 1000

@@ -10,7 +10,8 @@ from pitstop.model.job import JobState
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.operator.jobs import PHASES
 from pitstop.operator.moments import moment
-from pitstop.operator.resources import FINISHED, JetJobSnapshot, JetJobSnapshotStatus, JobPhase, SnapshotState
+from pitstop.operator.resources.job import FINISHED, JobPhase
+from pitstop.operator.resources.snapshot import JetJobSnapshot, JetJobSnapshotStatus, SnapshotState
 
 MISSING_SECONDS = 120.0
 """The time for which a new snapshot waits for a JetJob that is not there: it may be applied with it, or a moment later."""

@@ -15,7 +15,7 @@ from pitstop.operator.cluster_names import MANAGED
 from pitstop.operator.jobs import job_id
 from pitstop.operator.kube.api import Api, Kind, Object
 from pitstop.operator.kube.cache import Cache
-from pitstop.operator.resources import GROUP, Part
+from pitstop.operator.resources.parts import GROUP, Part
 
 log = structlog.get_logger("pitstop.operator")
 

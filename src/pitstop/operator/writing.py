@@ -12,7 +12,11 @@ import structlog
 from pitstop.operator import kinds
 from pitstop.operator.conditions import Outlook, conditions_of, usual_outlook
 from pitstop.operator.kube.api import FIELD_MANAGER, Api, ApiFault, Kind, Object
-from pitstop.operator.resources import GROUP, ClusterPhase, JobPhase, MapState, SnapshotState, Status
+from pitstop.operator.resources.cluster import ClusterPhase
+from pitstop.operator.resources.job import JobPhase
+from pitstop.operator.resources.map import MapState
+from pitstop.operator.resources.parts import GROUP, Status
+from pitstop.operator.resources.snapshot import SnapshotState
 
 log = structlog.get_logger("pitstop.operator")
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from pitstop.errors import UsageError
-from pitstop.model.config import ALL_STAGES
 from pitstop.model.layout import StageKind, StateLayout
+from pitstop.model.option_values import ALL_STAGES
 from pitstop.model.report import (
     DROPPED_SOURCE,
     NEW_SOURCE,

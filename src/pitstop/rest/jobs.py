@@ -10,7 +10,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from pitstop.errors import UsageError
 from pitstop.model.job import JobState, Progress
-from pitstop.model.operation import Cancel, Discard, Restart, Resume, Rollback, Suspend
+from pitstop.model.operation import PLAIN_REQUESTS, CancelAndExport, Configure, Export, PlainRequest
 from pitstop.model.origin import PathOrigin
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.rest import uploads
@@ -45,21 +45,21 @@ def router(service: ServerService) -> APIRouter:
     _add_submit(routes, service, waiters)
     _add_go_back(routes, service, waiters)
     _add_reads(routes, service, waiters)
-    for verb in (Suspend(), Resume(), Restart(), Cancel(), Rollback(), Discard()):
-        _add_verb(routes, service, waiters, verb)
+    for kind in PLAIN_REQUESTS:
+        _add_plain(routes, service, waiters, kind())
 
     @routes.post("/jobs/{job}/configure", summary="Configure a job")
     async def configure_job(job: NameOrId, body: ConfigureBody, request: Request) -> JobStatus:
         """Changes options of a suspended job: its next run has them. Options that saved state depends on need an update."""
         job_id = (await reading(service.job, job)).id
-        await waiters.answer(await writing(service.ask_configure, job_id, body.options), request)
+        await waiters.answer(await writing(service.ask, job_id, Configure(body.options)), request)
         return await reading(service.job, job_id)
 
     @routes.post("/jobs/{job}/snapshots", status_code=201, summary="Export a named snapshot")
     async def export_snapshot(job: NameOrId, body: ExportBody, request: Request) -> SnapshotRecord:
         """Answers once the snapshot is complete; the job goes on unless `cancel` is set."""
-        export = await writing(service.ask_export, job, body.name, body.cancel)
-        record = (await waiters.answer(export, request)).result
+        export = CancelAndExport(body.name) if body.cancel else Export(body.name)
+        record = (await waiters.answer(await writing(service.ask, job, export), request)).result
         assert isinstance(record, SnapshotRecord)
         return record
 
@@ -224,19 +224,15 @@ def _add_reads(routes: APIRouter, service: ServerService, waiters: Waiters) -> N
         return await reading(service.logs, job, after, limit)
 
 
-_Verb = Suspend | Resume | Restart | Cancel | Rollback | Discard
-"""The requests whose only parameter is a job."""
-
-
-def _add_verb(routes: APIRouter, service: ServerService, waiters: Waiters, verb: _Verb) -> None:
+def _add_plain(routes: APIRouter, service: ServerService, waiters: Waiters, plain: PlainRequest) -> None:
     async def act(job: NameOrId, request: Request) -> JobStatus:
         """Answers once it is done, with the job as it is then."""
         # By id from here on: a name may pass to another job meanwhile.
         job_id = (await reading(service.job, job)).id
-        await waiters.answer(await writing(service.ask, job_id, verb), request)
+        await waiters.answer(await writing(service.ask, job_id, plain), request)
         return await reading(service.job, job_id)
 
-    name = verb.verb.value
+    name = plain.verb.value
     routes.add_api_route(f"/jobs/{{job}}/{name}", act, methods=["POST"], name=f"{name}_job", summary=f"{name.capitalize()} a job")
 
 

@@ -3,80 +3,149 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass
 from pathlib import Path
 
 from pitstop.errors import UsageError
+from pitstop.kit.settings import setting
 from pitstop.machine.named_secrets import FOLDER
 from pitstop.machine.private import read_private, write_private
 from pitstop.machine.rotating import Rotation
 from pitstop.model.config import SHARED_ENGINE
 from pitstop.model.data_folder import DataFolder
-from pitstop.model.retention import USUAL, Retention
+from pitstop.model.retention import KEPT, USUAL, Retention
 from pitstop.model.selecting import MOST_ROWS, USUAL_SECONDS
 
 SHORTEST_TOKEN = 8
 
 
+def _usual_folder() -> Path:
+    return Path.home() / ".pitstop"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    host: str = "127.0.0.1"
-    port: int = 8701
-    data_dir: Path = field(default_factory=lambda: Path.home() / ".pitstop")
+    """The settings of the control plane. The command ``serve`` has an option for each."""
+
+    host: str = setting("127.0.0.1", "Address to listen on")
+    port: int = setting(8701, "Port; 0 takes a free one", minimum=0, maximum=65_535)
+    data_dir: Path = setting(
+        MISSING,
+        "Folder of all data [$PITSTOP_DATA, ~/.pitstop]",
+        factory=lambda: Path.home() / ".pitstop",
+        option="data",
+        kind=Path | None,
+    )
     """The data folder: store, artifacts, checkpoints, snapshots, logs."""
-    store: str | None = None
+    store: str | None = setting(
+        None,
+        "Store in PostgreSQL: postgresql://user@host/database; shared-file: that of the data folder, for containers of one "
+        "machine [$PITSTOP_STORE, else a file in the data folder]",
+        metavar="URL",
+    )
     """The URL of the store, such as ``postgresql://pitstop@host/pitstop``; None: SQLite in the data folder."""
-    token: str | None = None
+    token: str | None = setting(
+        None,
+        "File with the token that clients must send [$PITSTOP_TOKEN, else a new one in the data folder]",
+        option="token_file",
+        kind=Path | None,
+    )
     """The bearer token that clients must send; None: the one that the first start makes and keeps in ``<data>/token``."""
-    viewer_token: str | None = None
+    viewer_token: str | None = setting(
+        None,
+        "File with the viewers' token, which allows reading and no changes [$PITSTOP_VIEWER_TOKEN]",
+        option="viewer_token_file",
+        kind=Path | None,
+    )
     """The bearer token of viewers, who may look at everything and change nothing; None: there are no viewers."""
-    metrics_token: str | None = None
+    metrics_token: str | None = setting(
+        None,
+        "File with the token for Prometheus, which allows /metrics and nothing else [$PITSTOP_METRICS_TOKEN]",
+        option="metrics_token_file",
+        kind=Path | None,
+    )
     """The bearer token of Prometheus, good for ``/metrics`` alone; None: it needs the token of viewers or operators."""
-    spares: int = 1
+    host_names: tuple[str, ...] = setting(
+        (),
+        "Name under which clients call the server, beside its addresses and this machine's name; repeatable",
+        option="host_name",
+        metavar="NAME",
+    )
+    """The names by which clients may call the server, besides addresses, ``localhost`` and this machine's own name."""
+    pass_env: tuple[str, ...] = setting(
+        (),
+        "Environment variable to pass to jobs, or a pattern such as AWS_*; repeatable (docs/security.md)",
+        metavar="NAME",
+    )
+    """The names or patterns of the server's environment variables that jobs get beside the usual ones."""
+    secrets: Path | None = setting(
+        None, "Folder with a file for each secret that jobs name (docs/security.md) [$PITSTOP_SECRETS]", metavar="FOLDER"
+    )
+    """The folder with a file for each secret that jobs name; None: secrets are variables alone."""
+    spares: int = setting(1, "Warm runner processes to keep ready", minimum=0)
     """The number of warm runner processes that are kept ready. Each holds an idle Spark session (some 400 MB)."""
-    engine: str = SHARED_ENGINE
+    engine: str = setting(
+        SHARED_ENGINE,
+        "Engine of jobs that name none: own, shared, or a name (docs/engines.md) [$PITSTOP_ENGINE]",
+        kind=str,
+        unset="",
+        metavar="NAME",
+    )
     """The engine of jobs whose option ``engine`` says nothing: own, shared, or a name."""
-    master: str = "local[*]"
-    """The Spark master of the runners."""
-    members: int = 0
+    master: str = setting("local[*]", "Spark master of the runners")
+    members: int = setting(
+        0, "Members to start here, each with one core for jobs, and a Spark master for them", minimum=0, maximum=64
+    )
     """The number of members to start here, with a Spark master for them; 0: each runner is its own Spark, or on ``master``."""
-    cluster_host: str | None = None
+    cluster_host: str | None = setting(
+        None,
+        "Address of this machine at which members on other machines reach Spark's master and drivers; needs --store",
+        metavar="ADDRESS",
+    )
     """The address at which members on other machines reach the Spark master and drivers; None: members run only on this machine.
 
     With an address there can be members even if the server itself starts none.
     """
-    runners_on_members: bool = False
+    runners_on_members: bool = setting(False, "Let members run the drivers of jobs, too, not this machine alone")
     """True if members start the runners of jobs, so that the runners of a lost machine start again on another one."""
-    query_seconds: float = USUAL_SECONDS
-    """The longest that a SELECT may take in seconds, unless it reads a stream."""
-    query_rows: int = MOST_ROWS
-    """The most rows that such a SELECT gives."""
-    scale_up_delay: float = 10.0
-    """The time in seconds without members that join or leave before jobs are planned anew for the members."""
-    stop_jobs_on_exit: bool = False
-    """True if the runners end with the server. Their jobs continue when it is started again."""
-    host_names: tuple[str, ...] = ()
-    """The names by which clients may call the server, besides addresses, ``localhost`` and this machine's own name."""
-    pass_env: tuple[str, ...] = ()
-    """The names or patterns of the server's environment variables that jobs get beside the usual ones."""
-
-    secrets: Path | None = None
-    """The folder with a file for each secret that jobs name; None: secrets are variables alone."""
-
-    install: bool = True
-    """True if the server installs the packages that jobs need."""
-    indexes: tuple[str, ...] = ("https://pypi.org/simple",)
+    query_seconds: float = setting(
+        USUAL_SECONDS, "Seconds that a SELECT may take; a SELECT on a stream has no limit", minimum=0.1
+    )
+    query_rows: int = setting(MOST_ROWS, "Most rows of a SELECT; a SELECT on a stream has no limit", minimum=1)
+    scale_up_delay: float = setting(
+        10.0, "Time without a member that joins or leaves, before jobs are rescaled", minimum=0, metavar="SECONDS"
+    )
+    install: bool = setting(True, "Install the packages that jobs need (docs/dependencies.md)")
+    indexes: tuple[str, ...] = setting(
+        ("https://pypi.org/simple",),
+        "The only place of packages: an index's URL, or a folder of wheels; repeatable",
+        option="index",
+        metavar="URL",
+    )
     """The only sources of packages: URLs of indexes (PEP 503), or folders of wheels."""
-    source_distributions: bool = False
-    """True if packages may also be built here, which runs their code as the user of the server."""
-    log_bytes: int = 64 << 20
+    source_distributions: bool = setting(False, "Allow building packages here, which runs their code")
+    log_bytes: int = setting(
+        64 << 20,
+        "Rotate each log before it is larger, in MiB",
+        option="log_size",
+        kind=int,
+        unset=64,
+        minimum=1,
+        metavar="MIB",
+    )
     """The most bytes of a log, of the server or a job. The log is rotated before it is larger."""
-    log_files: int = 5
-    """The number of older parts that are kept of each log."""
-    print_job_logs: bool = False
+    log_files: int = setting(5, "How many older parts of each log to keep beside it", minimum=1)
+    print_job_logs: bool = setting(False, "Also print the logs of jobs, for collectors of container output")
     """True if the logs of jobs also go to the server's standard output."""
-    keep: Retention = USUAL
+    keep: Retention = setting(
+        USUAL,
+        f"How much growing data to keep: {', '.join(record.name for record in KEPT)}; repeatable (docs/keeping.md) "
+        "[$PITSTOP_KEEP, with commas between]",
+        kind=list[str] | None,
+        metavar="NAME=VALUE",
+    )
     """The limits on data that grows: amounts and times."""
+    stop_jobs_on_exit: bool = setting(False, "End the runners with the server; jobs go on at the next start")
 
     def secret_variables(self) -> dict[str, str]:
         """Return the variables by which runners find secrets. UsageError if the folder is not there."""

@@ -13,7 +13,7 @@ from pitstop.maps.model import Entry
 from pitstop.model.adoption import Adoption
 from pitstop.model.audit import AuditEntry
 from pitstop.model.job import JobState
-from pitstop.model.operation import Operation, Request, StateAtStart
+from pitstop.model.operation import Answer, Operation, StateAtStart, UserRequest
 from pitstop.model.origin import ELSEWHERE, PathOrigin
 from pitstop.model.selecting import OPERATOR, Asker
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
@@ -113,50 +113,11 @@ class Service(Protocol):
         """
         ...
 
-    def suspend(self, name_or_id: str) -> None:
-        """Stop a running job after its present epoch. Its state is kept."""
-        ...
+    def do(self, name_or_id: str, request: UserRequest[Answer]) -> Answer:
+        """Carry out a request about a job, and return its answer, such as the snapshot of an :class:`Export`.
 
-    def resume(self, name_or_id: str) -> None:
-        """Let a suspended, failed or cancelled job start again from its kept state.
-
-        Return before the job runs. A job that runs stays as it is. ConflictError if the state was removed meanwhile.
-        """
-        ...
-
-    def restart(self, name_or_id: str) -> None:
-        """Stop a running job after its present epoch, and let it start again. Return before the job runs again."""
-        ...
-
-    def cancel(self, name_or_id: str) -> None:
-        """End a job at once. Its state is kept for a while, a day by default: ``resume`` brings the job back.
-
-        A job that has ended stays as it is.
-        """
-        ...
-
-    def configure(self, name_or_id: str, options: dict[str, Any]) -> None:
-        """Change options of a suspended job, for its next run, without a new version.
-
-        UsageError for an option that only an update may change, or for no option. ConflictError if the job is not suspended.
-        """
-        ...
-
-    def rollback(self, name_or_id: str) -> None:
-        """Undo an update that is being prepared, starts or is watched. Return before the version before it runs again.
-
-        ConflictError if there is no such update.
-        """
-        ...
-
-    def discard(self, name_or_id: str) -> None:
-        """Remove the state that an ended job keeps. ConflictError if the job has not ended."""
-        ...
-
-    def export_snapshot(self, name_or_id: str, snapshot: str, cancel: bool = False) -> SnapshotRecord:
-        """Save the state of a running, suspended or failed job under a name. A snapshot of that name is replaced.
-
-        With ``cancel``, the job ends exactly where the snapshot does.
+        What each request means is said at its class. A job that is resumed or restarted may not run yet, and neither may one
+        that is rolled back. UsageError if the request cannot be right, ConflictError if the job's state forbids it.
         """
         ...
 
@@ -449,11 +410,9 @@ class ServerService(Service, Protocol):
         """Return the signs that have come. This is fast even for thousands."""
         ...
 
-    def ask(self, name_or_id: str, request: Request) -> Asked[Operation]: ...
-
-    def ask_configure(self, name_or_id: str, options: dict[str, Any]) -> Asked[Operation]: ...
-
-    def ask_export(self, name_or_id: str, snapshot: str, cancel: bool = False) -> Asked[Operation]: ...
+    def ask(self, name_or_id: str, request: UserRequest[Answer]) -> Asked[Operation]:
+        """Write a request down, as :meth:`do` does. The result of the operation is its answer."""
+        ...
 
     def ask_update(self, name_or_id: str, request: SubmitRequest, watch_seconds: float = 0.0) -> Asked[UpdateResult]: ...
 

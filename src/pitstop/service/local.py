@@ -6,7 +6,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from pitstop.control.compatibility import Judge
 from pitstop.control.going_back import own_snapshot
@@ -22,22 +22,15 @@ from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobSource, JobState, Progress, Version
 from pitstop.model.operation import (
-    Cancel,
-    CancelAndExport,
-    Configure,
-    Discard,
-    Export,
+    Answer,
     GoingBack,
     Operation,
     OperationState,
     Request,
-    Restart,
-    Resume,
-    Rollback,
     StateAtStart,
     Submit,
-    Suspend,
     Updated,
+    UserRequest,
     snapshot_of,
 )
 from pitstop.model.origin import ELSEWHERE, PathOrigin
@@ -261,50 +254,18 @@ class LocalService(Reads, MapVerbs, LogLevels):
 
         return Asked(pending.sign, look, _not_done(job, operation, pending.seconds), pending.seconds)
 
-    def suspend(self, name_or_id: str) -> None:
-        self._carry_out(name_or_id, Suspend())
+    def do(self, name_or_id: str, request: UserRequest[Answer]) -> Answer:
+        return cast(Answer, wait(self.ask(name_or_id, request), self.changes).result)
 
-    def resume(self, name_or_id: str) -> None:
-        self._carry_out(name_or_id, Resume())
-
-    def restart(self, name_or_id: str) -> None:
-        self._carry_out(name_or_id, Restart())
-
-    def cancel(self, name_or_id: str) -> None:
-        self._carry_out(name_or_id, Cancel())
-
-    def configure(self, name_or_id: str, options: dict[str, Any]) -> None:
-        wait(self.ask_configure(name_or_id, options), self.changes)
-
-    def ask_configure(self, name_or_id: str, options: dict[str, Any]) -> Asked[Operation]:
-        changes = {name: value for name, value in options.items() if value is not None}
-        if not changes:
-            raise UsageError("Name the options that are to change, as key=value.")
-        JobConfig.refuse_fixed(changes)
-        return self.ask(name_or_id, Configure(changes))
-
-    def rollback(self, name_or_id: str) -> None:
-        self._carry_out(name_or_id, Rollback())
-
-    def discard(self, name_or_id: str) -> None:
-        self._carry_out(name_or_id, Discard())
-
-    def export_snapshot(self, name_or_id: str, snapshot: str, cancel: bool = False) -> SnapshotRecord:
-        record = wait(self.ask_export(name_or_id, snapshot, cancel), self.changes).result
-        assert isinstance(record, SnapshotRecord)
-        return record
-
-    def ask_export(self, name_or_id: str, snapshot: str, cancel: bool = False) -> Asked[Operation]:
-        check_name("snapshot", snapshot)
+    def ask(self, name_or_id: str, request: UserRequest[Answer]) -> Asked[Operation]:
+        checked_request = cast(Request, request.checked())
+        snapshot = snapshot_of(checked_request)
         job = self._find(name_or_id)
         with self._registry.transaction():
-            self._refuse_if_exporting(snapshot, but=job)
-            operation = self._registry.add_operation(job.id, CancelAndExport(snapshot) if cancel else Export(snapshot))
+            if snapshot is not None:
+                self._refuse_if_exporting(snapshot, but=job)
+            operation = self._registry.add_operation(job.id, checked_request)
         return self._pending(job, operation)
-
-    def ask(self, name_or_id: str, request: Request) -> Asked[Operation]:
-        job = self._find(name_or_id)
-        return self._pending(job, self._registry.add_operation(job.id, request))
 
     # snapshots
 
@@ -409,9 +370,6 @@ class LocalService(Reads, MapVerbs, LogLevels):
         folder = self._dependencies.folder_for(artifact, config.requirements)
         packages = str(folder) if folder is not None else None
         return JobSource(str(artifact), request.entry, tuple(request.args), packages, request.origin)
-
-    def _carry_out(self, name_or_id: str, request: Request) -> None:
-        wait(self.ask(name_or_id, request), self.changes)
 
     def _pending(self, job: Job, operation: Operation, seconds: float = OPERATION_SECONDS) -> Asked[Operation]:
         """Return the pending end of an operation that is written. Its error is raised."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import assert_never
 
 from pitstop.errors import ConflictError, NotFoundError, UsageError
 from pitstop.kit.ids import check_name
 from pitstop.model.job import JobState
+from pitstop.model.operation import Cancel, CancelAndExport, Configure, Export, PlainRequest, Restart, Resume, Suspend
 from pitstop.model.origin import ELSEWHERE, PathOrigin, origin_here
 from pitstop.model.report import Report
 from pitstop.model.selecting import OPERATOR, Asker
@@ -82,7 +82,7 @@ class Statements:
             case DescribeJob():
                 return _describe(service, _job(service, statement.job))
             case CreateSnapshot():
-                service.export_snapshot(_job(service, statement.job).id, statement.name)
+                service.do(_job(service, statement.job).id, Export(statement.name))
             case DropSnapshot():
                 _drop_snapshot(statement, service)
             case CreateMapping():
@@ -232,9 +232,9 @@ def _text_of(value: object) -> str | None:
 def _alter_job(statement: AlterJob, service: Service) -> None:
     job = _job(service, statement.job)
     if statement.options:
-        service.configure(job.id, dict(statement.options))
+        service.do(job.id, Configure(dict(statement.options)))
     if statement.verb is not None:
-        _VERBS[statement.verb](service, job.id)
+        service.do(job.id, _REQUESTS[statement.verb])
 
 
 def _drop_job(statement: DropJob, service: Service) -> None:
@@ -246,9 +246,9 @@ def _drop_job(statement: DropJob, service: Service) -> None:
             raise NotFoundError(f"Job doesn't exist: {statement.job}")
         raise ConflictError(f"Job already terminated: {statement.job}")
     if statement.snapshot is not None:
-        service.export_snapshot(job.id, statement.snapshot, cancel=True)
+        service.do(job.id, CancelAndExport(statement.snapshot))
     else:
-        service.cancel(job.id)
+        service.do(job.id, Cancel())
     service.wait_for(job.id, ENDED, OPERATION_SECONDS)
 
 
@@ -260,10 +260,10 @@ def _drop_snapshot(statement: DropSnapshot, service: Service) -> None:
     service.delete_snapshot(statement.name)
 
 
-_VERBS: dict[JobVerb, Callable[[Service, str], None]] = {
-    JobVerb.SUSPEND: lambda service, job: service.suspend(job),
-    JobVerb.RESUME: lambda service, job: service.resume(job),
-    JobVerb.RESTART: lambda service, job: service.restart(job),
+_REQUESTS: dict[JobVerb, PlainRequest] = {
+    JobVerb.SUSPEND: Suspend(),
+    JobVerb.RESUME: Resume(),
+    JobVerb.RESTART: Restart(),
 }
 
 

@@ -11,9 +11,10 @@ from pitstop.control.ports import Registry
 from pitstop.control.trying import an_update, tried
 from pitstop.errors import UsageError, VersionError
 from pitstop.kit.ids import check_name
-from pitstop.model.config import OF_ONE_START, JobConfig, places_to_seek, renamed_stages, stages_to_drop
+from pitstop.model.config import OF_ONE_START, JobConfig
 from pitstop.model.job import Job, JobSource, JobState, Version
 from pitstop.model.operation import GoingBack, UpdateJob
+from pitstop.model.option_values import places_to_seek, renamed_stages, stages_to_drop
 from pitstop.service.api import SubmitRequest
 
 _NOT_OF_THE_VERSION = ("initial_snapshot", *OF_ONE_START)

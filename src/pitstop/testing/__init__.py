@@ -1,6 +1,5 @@
 """Tests of your own jobs: ``JobTest`` runs a job in the test's process, and leads it from epoch to epoch. See docs/testing.md."""
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -14,7 +13,9 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> Any:
         """Load ``JobTest`` when it is first used: pytest loads this package for its plugin, and most tests need no Spark."""
         if name == "JobTest":
-            return importlib.import_module("pitstop.testing.job_test").JobTest
+            from pitstop.testing.job_test import JobTest
+
+            return JobTest
         raise AttributeError(f"module 'pitstop.testing' has no attribute '{name}'")
 
 

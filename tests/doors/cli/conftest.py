@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from pitstop.cli import main as cli_main
 from pitstop.machine.private import write_private
+from pitstop.main import app as cli_main
 from tests.doors.conftest import TOKEN
 
 

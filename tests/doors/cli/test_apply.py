@@ -5,6 +5,7 @@ import json
 import pytest
 
 from pitstop.model.job import JobState
+from pitstop.model.operation import Cancel, Export
 from tests.doors.doors import running
 
 USAGE, REFUSED = 2, 4
@@ -120,14 +121,14 @@ def test_a_cancelled_job_is_brought_back_with_its_state(project, state):
     project.jobs("  a: {artifact: a.py}\n")
     assert project.apply()[0] == 0
     job = state.job("a").id
-    state.cancel(job)
+    state.do(job, Cancel())
     code, out, _ = project.apply()
     assert (code, out.splitlines()[:2]) == (0, ["> a  resume", "    it is CANCELLED"])
     assert (state.job("a").id, state.job("a").status) == (job, JobState.RUNNING)
 
 
 def test_a_job_starts_from_a_snapshot_when_it_is_made(project, state):
-    state.export_snapshot(running(state, "before", ONE), "monday")
+    state.do(running(state, "before", ONE), Export("monday"))
     project.code("a.py", ONE)
     project.jobs("  a: {artifact: a.py, initial_snapshot: monday}\n")
     code, out, _ = project.apply()

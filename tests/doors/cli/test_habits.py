@@ -14,12 +14,13 @@ import yaml
 from typer._completion_classes import BashComplete
 
 from pitstop.cli.examples import EXAMPLES
-from pitstop.cli.main import commands
 from pitstop.cli.register import SECTIONS, SYNONYMS, examples_of
 from pitstop.cli.together import together
 from pitstop.client.http import HttpService
 from pitstop.errors import NotFoundError, UnreachableError, WaitTimeoutError
+from pitstop.main.app import commands
 from pitstop.model.job import JobState
+from pitstop.model.operation import Cancel, Export, Suspend
 from tests.doors.cli.test_lines_of_the_page import understood
 from tests.doors.conftest import TOKEN
 from tests.doors.doors import brought_to, request, running
@@ -29,7 +30,7 @@ USAGE, NOT_FOUND, REFUSED, TIMEOUT = 2, 3, 4, 7
 
 def test_a_command_and_its_second_name_say_the_same(cli, state):
     running(state, "a")
-    state.export_snapshot("a", "s")
+    state.do("a", Export("s"))
     pairs = [(name.split(), first.split()) for name, first in SYNONYMS.items()]
     looks = {"list-jobs": (), "status": ("a",), "events": ("a",), "graph": ("a",), "versions": ("a",), "list-snapshots": ()}
     for name, first in pairs:
@@ -125,7 +126,7 @@ def test_delete_asks_cancels_and_removes_the_state(cli, state):
 def test_several_snapshots_are_deleted_or_none(cli, state):
     job = running(state, "a")
     for name in ("s", "t"):
-        state.export_snapshot(job, name)
+        state.do(job, Export(name))
     code, _, err = cli("snapshot", "delete", "s", "nosuch")
     assert (code, err.splitlines()[0]) == (NOT_FOUND, "ERROR: Didn't find a snapshot named 'nosuch'")
     assert cli("delete-snapshot", "--dry-run", "s") == (0, "Would delete snapshot 's'.\n", "")
@@ -234,7 +235,7 @@ def test_logs_are_for_people_and_can_be_cut_by_number_time_and_level(cli, state)
 def test_the_tail_is_followed_by_what_comes(cli, state):
     job = running(state, "a")
     state.write_log(job, "one\ntwo\n")
-    ended = threading.Timer(1.0, lambda: (state.write_log(job, "three\n"), state.cancel(job)))
+    ended = threading.Timer(1.0, lambda: (state.write_log(job, "three\n"), state.do(job, Cancel())))
     ended.start()
     assert cli("logs", "-f", "--tail", "1", "a") == (0, "two\nthree\n", "")
 
@@ -275,9 +276,9 @@ def test_waiting_for_a_state(cli, state):
     assert cli("wait", "--for", "running", "a")[0] == 0
     code, _, err = cli("wait", "--timeout", "0.5", "a")
     assert (code, "is RUNNING, not" in err) == (TIMEOUT, True)
-    threading.Timer(0.5, lambda: state.suspend(job)).start()
+    threading.Timer(0.5, lambda: state.do(job, Suspend())).start()
     assert cli("job", "wait", "--for", "SUSPENDED", "a")[1].endswith("is SUSPENDED.\n")
-    state.cancel(job)
+    state.do(job, Cancel())
     assert cli("wait", "a")[1].endswith("is CANCELLED.\n")
     code, _, err = cli("wait", "--for", "running", "a")
     assert (code, "has ended: it is CANCELLED and will not be RUNNING." in err) == (REFUSED, True)
@@ -299,7 +300,7 @@ def completed(url, monkeypatch, *words):
 def test_names_are_completed_from_the_server(url, state, monkeypatch):
     running(state, "speeds")
     brought_to(state, JobState.FAILED, "orders")
-    state.export_snapshot("speeds", "monday")
+    state.do("speeds", Export("monday"))
     state.map_put("vehicles", {"k": "1"})
     ask = lambda *words: completed(url, monkeypatch, *words)  # noqa: E731
     assert ask("suspend", "") == ["speeds", "orders"]
@@ -328,7 +329,7 @@ def test_without_a_server_nothing_is_completed_nor_said(monkeypatch, capfd):
 
 def test_completion_loads_none_of_the_big_libraries(url):
     code = (
-        "import sys\nfrom pitstop.cli.main import main\n"
+        "import sys\nfrom pitstop.main.app import main\n"
         "try: main()\nexcept SystemExit: pass\n"
         "print([m for m in ('fastapi', 'sqlalchemy', 'pitstop.client.http', 'rich', 'yaml', 'pyspark') if m in sys.modules])"
     )
@@ -391,7 +392,7 @@ def test_what_may_have_been_done_is_not_asked_for_twice_and_nobody_is_told_to_tr
     job = running(state, "x")
     proxy = Cutting(url, cuts=1)
     with pytest.raises(UnreachableError, match=r"it may have done what you asked for") as lost:
-        HttpService(proxy.url, TOKEN).suspend(job)
+        HttpService(proxy.url, TOKEN).do(job, Suspend())
     assert "try again" not in lost.value.message
     assert proxy.requests == 1
     assert state.wait_for(job, (JobState.SUSPENDED,), 20)
@@ -403,7 +404,7 @@ def test_a_request_that_takes_too_long_goes_on(url, state, monkeypatch):
     verb = state.ask
     monkeypatch.setattr(state, "ask", lambda *arguments: (asked.wait(3), verb(*arguments))[1])
     with pytest.raises(WaitTimeoutError, match=r"has not answered within 0.5 s. What you asked for goes on by itself."):
-        HttpService(url, TOKEN, patience=0.5).suspend(job)
+        HttpService(url, TOKEN, patience=0.5).do(job, Suspend())
     asked.set()
     assert state.wait_for(job, (JobState.SUSPENDED,), 20)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pitstop.cli.main import commands
+from pitstop.main.app import commands
 
 LINES = json.loads((Path(__file__).parent / "lines_of_the_page.json").read_text())
 

@@ -17,6 +17,7 @@ import pytest
 from pitstop.client.http import HttpService
 from pitstop.machine.rotating import RotatingLog, Rotation
 from pitstop.model.job import JobState
+from pitstop.model.operation import Cancel, Resume, Suspend
 from pitstop.rest.events import Streams
 from pitstop.service.changes import Changes
 from tests.doors.cli.conftest import TOKEN
@@ -57,7 +58,7 @@ def start(environment):
 def test_the_help_loads_none_of_the_big_libraries():
     code = (
         "import sys; sys.argv = ['pitstop', '--help']\n"
-        "from pitstop.cli.main import main\n"
+        "from pitstop.main.app import main\n"
         "try: main()\n"
         "except SystemExit: pass\n"
         "print([m for m in ('httpx2', 'fastapi', 'sqlalchemy', 'pydantic_core', 'rich', 'yaml', 'pyspark') if m in sys.modules])"
@@ -97,7 +98,7 @@ def test_following_a_log_loses_no_line_and_ends_with_the_job(state, start):
     for i in range(300):
         state.write_log(JOB, f"line {i}")
         state.write_log(JOB, "\n")
-    state.cancel(JOB)
+    state.do(JOB, Cancel())
     assert process.wait(30) == 0
     reader.join(10)
     assert seen == [f"line {i}\n" for i in range(300)]
@@ -113,7 +114,7 @@ def test_following_a_log_goes_on_through_its_parts(state, start):
     reader.start()
     for i in range(300):
         writer.write(f"line {i}\n".encode())
-    state.cancel(JOB)
+    state.do(JOB, Cancel())
     assert process.wait(30) == 0
     reader.join(10)
     assert seen == [f"line {i}\n" for i in range(300)]
@@ -130,7 +131,7 @@ def test_following_goes_on_when_the_server_comes_back(state, environment, start)
     state.write_log(JOB, "meanwhile\n")
     with serving(state, TOKEN, port=int(url.rsplit(":", 1)[1])):
         assert process.stdout.readline() == "meanwhile\n"
-        state.cancel(JOB)
+        state.do(JOB, Cancel())
         assert process.wait(30) == 0
 
 
@@ -140,16 +141,16 @@ def test_following_the_events_shows_each_also_those_made_while_the_server_is_awa
         running(state)
         process = start("-t", url, "events", "-f", JOB)
         up = [process.stdout.readline().partition(" ")[2] for _ in range(2)]
-        state.suspend(JOB)
+        state.do(JOB, Suspend())
         suspended = process.stdout.readline().partition(" ")[2]
         state.changes.close()  # as a server does that ends: nobody is kept waiting
     # The second, where it had just got an answer and asks again a moment later.
     told = process.stderr.readline()
     assert "The server is ending" in told or "No Pitstop server answers" in told
     state.changes = Changes()
-    state.resume(JOB)
+    state.do(JOB, Resume())
     state.wait_for(JOB, (JobState.RUNNING,), 20)
-    state.cancel(JOB)
+    state.do(JOB, Cancel())
     with serving(state, TOKEN, port=int(url.rsplit(":", 1)[1])):
         out, _ = process.communicate(timeout=30)
     assert (process.returncode, up) == (0, UP)
@@ -163,12 +164,12 @@ def test_watching_jobs_shows_each_that_changes_also_those_that_do_while_the_serv
         running(state)
         process = start("-t", url, "list-jobs", "--watch")
         watched = [process.stdout.readline().split()[:2] for _ in range(2)]
-        state.suspend(JOB)
+        state.do(JOB, Suspend())
         watched.append(process.stdout.readline().split()[:2])
         state.changes.close()  # as a server does that ends: nobody is kept waiting
     assert "has ended" in process.stderr.readline()
     state.changes = Changes()
-    state.cancel(JOB)
+    state.do(JOB, Cancel())
     with serving(state, TOKEN, port=int(url.rsplit(":", 1)[1])):
         watched.append(process.stdout.readline().split()[:2])
         process.send_signal(signal.SIGINT)
@@ -182,7 +183,7 @@ def test_jobs_are_watched_in_json_one_line_each(state, start):
     brought_to(state, JobState.FAILED, "gone")
     process = start("-o", "json", "list-jobs", "--watch", "--all")
     first = [json.loads(process.stdout.readline()) for _ in range(2)]
-    state.suspend(JOB)
+    state.do(JOB, Suspend())
     told = json.loads(process.stdout.readline())
     assert {job["name"]: job["status"] for job in first} == {"hello-world": "RUNNING", "gone": "FAILED"}
     assert (told["status"], "progress" in told) == ("SUSPENDED", False)

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from pitstop.cli.reference import keeping_page, options_page, with_reference
+from pitstop.main.reference import keeping_page, options_page, with_reference
 from pitstop.model.config import OPTIONS
 
 DOCS = Path(__file__).parents[3] / "docs"
-HOW = "run: python -m pitstop.cli.reference docs"
+HOW = "run: python -m pitstop.main.reference docs"
 
 
 def test_the_page_of_job_options_is_that_of_the_table():

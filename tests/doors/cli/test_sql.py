@@ -14,6 +14,7 @@ from pitstop.cli import sql as sql_command
 from pitstop.cli.context import Call
 from pitstop.cli.sql_shell import StatementCompleter
 from pitstop.model.job import JobState
+from pitstop.model.operation import Export
 from pitstop.service.sql_results import Column, Result
 from tests.doors.conftest import TOKEN
 from tests.doors.doors import brought_to, running
@@ -178,7 +179,7 @@ def test_the_shell_goes_on_after_an_error_and_knows_what_was_typed(typed, state)
 def test_words_jobs_and_snapshots_are_completed(url, state, monkeypatch, typed, words):
     monkeypatch.setenv("PITSTOP_TOKEN", TOKEN)
     running(state)
-    state.export_snapshot(running(state, "counts"), "before")
+    state.do(running(state, "counts"), Export("before"))
     completer = StatementCompleter(Call(url))
     assert sorted(each.text for each in completer.get_completions(Document(typed), CompleteEvent())) == sorted(words)
 

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from pitstop.model.job import JobState, Progress, TableAway
+from pitstop.model.operation import Cancel, Export
 from pitstop.model.retention import KEPT, USUAL
 from pitstop.model.tally import RestartCause, Tally
 from tests.doors.conftest import TOKEN
@@ -31,8 +32,8 @@ def artifact(tmp_path):
 
 
 def test_long_job_names_are_cut_unless_asked_for(cli, state):
-    state.export_snapshot(running(state, "a-name-of-24-characters-"), "b")
-    state.export_snapshot(running(state, "a-name-of-25-characters--"), "a")
+    state.do(running(state, "a-name-of-24-characters-"), Export("b"))
+    state.do(running(state, "a-name-of-25-characters--"), Export("a"))
     assert cli("list-snapshots")[1].splitlines()[1:] == [
         "2020-03-15T14:37:01.011 1,196           a-name-of-25-characters* a",
         "2020-03-15T14:37:01.011 1,196           a-name-of-24-characters- b",
@@ -64,7 +65,7 @@ def test_list_jobs_hides_ended_ones_unless_asked_for(cli, state):
 
 
 def test_submit_tells_what_it_does_and_waits_until_the_job_runs(cli, state, artifact):
-    state.export_snapshot(running(state, "before"), "snapshot-v1")
+    state.do(running(state, "before"), Export("snapshot-v1"))
     path = artifact()
     command = ("submit", "-s", "snapshot-v1", "-n", "hello-world", "-c", "m:f", "-O", "partitions=3")
     assert cli(*command, path, "a", "-s", "--name=x", "-v") == (
@@ -209,7 +210,7 @@ def test_members_are_added_and_removed(cli):
 def test_a_watermark_that_python_has_no_year_for_is_shown_and_warned_of(cli, state):
     running(state, text="# stage: speed bigint")
     state.advance(JOB, Progress(7, 1_767_225_780_000_000))
-    state.export_snapshot(JOB, "s")
+    state.do(JOB, Export("s"))
     assert re.fullmatch(
         r"Watermark: {5}\+057971-02-27T02:00:00.000, [\d,]{10} days or more ahead of the clock: rows with earlier times are late",
         cli("status", "hello-world")[1].splitlines()[-1],
@@ -219,7 +220,7 @@ def test_a_watermark_that_python_has_no_year_for_is_shown_and_warned_of(cli, sta
     assert "Watermark:   +057971-02-27T02:00:00.000" in out.splitlines()
     assert re.match(r"The watermark was [\d,]{10} days or more ahead of the clock: a job that starts from this snapshot", err)
     assert json.loads(cli("-o", "json", "snapshot", "inspect", "s")[1])["watermark"] == "+057971-02-27T02:00:00.000"
-    state.export_snapshot(JOB, "t")
+    state.do(JOB, Export("t"))
     assert cli("snapshot", "diff", "s", "t")[0] == 0
 
 
@@ -354,7 +355,7 @@ def test_status_tells_why_the_last_update_failed(cli, state, artifact):
 
 def test_the_events_of_a_job_are_a_line_each(cli, state):
     running(state)
-    state.cancel(JOB)
+    state.do(JOB, Cancel())
     up = "NOT_RUNNING -> STARTING (A run is started)", "STARTING -> RUNNING (The run is up)"
     lines = [f"Pitstop: {change}" for change in up] + ["User: RUNNING -> CANCELLED (Cancel)"]
     printed = "".join(f"{SUBMITTED} {line}\n" for line in lines)
@@ -411,7 +412,7 @@ def test_following_an_ended_job_prints_all_and_ends(cli, state):
 
 def test_check_prints_the_report_and_its_exit_code_is_the_verdict(cli, state, artifact):
     running(state, text="# stage: speed bigint")
-    state.export_snapshot(JOB, "snapshot-v1")
+    state.do(JOB, Export("snapshot-v1"))
     fits = artifact("# stage: speed bigint\n# stage: more double", "v2.py")
     code, out, err = cli("check", fits, "a", "--rate", "5", "-j", "hello-world")
     assert (code, err) == (0, "")
@@ -516,7 +517,7 @@ def test_two_jobs_write_into_one_map_only_with_allow_shared(cli, state, artifact
 )
 def test_structured_output_is_data_and_nothing_else(cli, state, output, command, expected):
     running(state)
-    state.export_snapshot(JOB, "s")
+    state.do(JOB, Export("s"))
     state.map_put("m", {"ä": '{"x": "ö"}'})
     code, out, _ = cli(*command, "--output", output)
     found = json.loads(out) if output == "json" else yaml.safe_load(out)

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from pitstop.model.operation import Export
 from pitstop.service.api import SubmitRequest
 from tests.doors.doors import running
 
@@ -12,7 +13,7 @@ JOB = "0401-9f77-b9c0-0001"
 
 def test_list_snapshots_is_the_manuals_table(cli, state):
     running(state)
-    state.export_snapshot(JOB, "snapshot-v1")
+    state.do(JOB, Export("snapshot-v1"))
     assert cli("list-snapshots") == (
         0,
         "TIME                    SIZE (bytes)    JOB NAME                 SNAPSHOT NAME\n"
@@ -92,7 +93,7 @@ def test_long_maps_and_journals_are_printed_whole(cli, state):
 
 def test_snapshot_inspect_shows_offsets_and_each_stages_state(cli, state):
     running(state, text="# stage: speed bigint")
-    state.export_snapshot(JOB, "s")
+    state.do(JOB, Export("s"))
     out = cli("snapshot", "inspect", "s")[1]
     assert out.splitlines()[:3] == ["Name:        s", "Job:         hello-world", f"Job id:      {JOB}"]
     assert out.splitlines()[-2:] == [
@@ -105,7 +106,7 @@ def test_snapshot_inspect_shows_offsets_and_each_stages_state(cli, state):
 
 def test_snapshot_query_export_and_import(cli, state, tmp_path):
     running(state, text="# stage: speed bigint")
-    state.export_snapshot(JOB, "s")
+    state.do(JOB, Export("s"))
     file = tmp_path / "rows"
     file.write_text("a\nb\n")
     said = "Imported the state of stage 'speed' into snapshot 'new'.\n"
@@ -129,8 +130,8 @@ def test_snapshot_query_export_and_import(cli, state, tmp_path):
 
 
 def test_snapshot_diff_tells_what_differs_and_what_would_become_of_the_state(cli, state):
-    state.export_snapshot(running(state, "one", "# stage: speed bigint"), "a")
-    state.export_snapshot(running(state, "two", "# stage: trend bigint"), "b")
+    state.do(running(state, "one", "# stage: speed bigint"), Export("a"))
+    state.do(running(state, "two", "# stage: trend bigint"), Export("b"))
     out = cli("snapshot", "diff", "a", "b")[1].splitlines()
     assert out[0].split() == ["WHAT", "a", "b"]
     assert ["stage", "trend:", "kind", "-", "window"] in [line.split() for line in out]

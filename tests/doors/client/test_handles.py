@@ -35,7 +35,7 @@ def test_connect_is_in_the_package_and_loads_no_http_before_it_is_used():
 
 def test_the_doors_load_no_spark():
     code = (
-        "import pitstop.rest.app, pitstop.client, pitstop.cli.main, sys; "
+        "import pitstop.rest.app, pitstop.client, pitstop.main.app, sys; "
         "print([m for m in ('pyspark', 'pandas', 'pyarrow') if m in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

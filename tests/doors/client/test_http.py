@@ -11,6 +11,7 @@ from pitstop.client import http as client_http
 from pitstop.client.http import HttpService
 from pitstop.errors import ArtifactError, DeniedError, UnreachableError, WaitTimeoutError
 from pitstop.model.job import JobState
+from pitstop.model.operation import Cancel
 from pitstop.rest.waiting import Waiters
 from pitstop.service.api import SubmitRequest
 from tests.doors.conftest import TOKEN
@@ -124,7 +125,7 @@ def test_a_file_is_sent_and_a_url_is_left_to_the_server(state, tmp_path):
     with serving(state, TOKEN) as url:
         service = HttpService(url, TOKEN)
         service.submit(SubmitRequest(str(path)))
-        service.cancel("x")
+        service.do("x", Cancel())
         service.submit(SubmitRequest("https://example.org/job.py"))
     assert (received[0].artifact_name, received[0].artifact_bytes) == ("jöb.py", b"# \xc3\xa4 \r\n\x00")
     assert (received[1].artifact_name, received[1].artifact_bytes) == ("https://example.org/job.py", None)
@@ -161,7 +162,7 @@ def test_a_long_wait_is_made_of_short_ones(state, monkeypatch):
         waiter = threading.Thread(target=lambda: found.append(service.wait_for(job, (JobState.FAILED,), 60)))
         waiter.start()
         assert asked.wait(20)
-        state.cancel(job)
+        state.do(job, Cancel())
         waiter.join(20)
         assert found[0].status is JobState.FAILED
 

@@ -3,6 +3,7 @@
 import pytest
 
 from pitstop.errors import NotFoundError, UsageError
+from pitstop.model.operation import Export
 from pitstop.service.api import SubmitRequest
 from tests.doors.doors import running
 
@@ -12,7 +13,7 @@ def asked(snapshot=None, **options):
 
 
 def test_a_job_starts_from_the_snapshot_that_its_options_name(state):
-    state.export_snapshot(running(state, "before"), "saved")
+    state.do(running(state, "before"), Export("saved"))
     assert state.submit(asked(initial_snapshot="saved")).config.initial_snapshot == "saved"
 
 
@@ -22,7 +23,7 @@ def test_a_snapshot_that_is_not_there_is_told_at_submission(state):
 
 
 def test_two_snapshots_are_one_too_many(state):
-    state.export_snapshot(running(state, "before"), "saved")
+    state.do(running(state, "before"), Export("saved"))
     with pytest.raises(UsageError, match="name one of them"):
         state.submit(asked("saved", initial_snapshot="other"))
     assert state.submit(asked("saved", initial_snapshot="saved")).config.initial_snapshot == "saved"

@@ -9,6 +9,7 @@ from pitstop.client import connect
 from pitstop.client import listener as listeners
 from pitstop.errors import NotFoundError
 from pitstop.model.job import JobState
+from pitstop.model.operation import Restart, Resume
 from tests.doors.conftest import TOKEN
 from tests.doors.doors import brought_to, running, serving, until
 
@@ -84,9 +85,9 @@ def test_what_happens_while_the_server_is_away_is_heard_when_it_is_back(state, m
         job.suspend()
         until(lambda: len(heard) == 1, "the first change is heard")
     until(lambda: "waits for the server: No Pitstop server answers" in caplog.text, "it asks a server that is not there")
-    state.resume(job.id)
+    state.do(job.id, Resume())
     state.wait_for(job.id, (S.RUNNING,), SECONDS)
-    state.restart(job.id)
+    state.do(job.id, Restart())
     state.wait_for(job.id, (S.RUNNING,), SECONDS)
     with serving(state, TOKEN, port=int(url.rsplit(":", 1)[1])):
         job.cancel()

@@ -7,7 +7,7 @@ import pytest
 from pitstop.client.http import HttpService
 from pitstop.errors import ConflictError
 from pitstop.model.job import Asked, JobState, Mode, Termination, Update
-from pitstop.model.operation import Verb
+from pitstop.model.operation import Cancel, CancelAndExport, Configure, Discard, Export, Restart, Resume, Rollback, Suspend, Verb
 from tests.doors.conftest import TOKEN
 from tests.doors.doors import brought_to, request
 from tests.unit.control.operations import CELLS, SECOND
@@ -31,16 +31,16 @@ SETTLES = {
 """Where the job is in the end, where the request leads to another state first."""
 
 CALLS = {
-    Verb.SUSPEND: lambda service, job: service.suspend(job),
-    Verb.RESUME: lambda service, job: service.resume(job),
-    Verb.RESTART: lambda service, job: service.restart(job),
-    Verb.CANCEL: lambda service, job: service.cancel(job),
-    Verb.EXPORT: lambda service, job: service.export_snapshot(job, f"of-{job}"),
-    Verb.CANCEL_AND_EXPORT: lambda service, job: service.export_snapshot(job, f"of-{job}", cancel=True),
+    Verb.SUSPEND: lambda service, job: service.do(job, Suspend()),
+    Verb.RESUME: lambda service, job: service.do(job, Resume()),
+    Verb.RESTART: lambda service, job: service.do(job, Restart()),
+    Verb.CANCEL: lambda service, job: service.do(job, Cancel()),
+    Verb.EXPORT: lambda service, job: service.do(job, Export(f"of-{job}")),
+    Verb.CANCEL_AND_EXPORT: lambda service, job: service.do(job, CancelAndExport(f"of-{job}")),
     Verb.UPDATE: lambda service, job: service.update(job, request()),
-    Verb.CONFIGURE: lambda service, job: service.configure(job, {"suspend_on_failure": True}),
-    Verb.DISCARD: lambda service, job: service.discard(job),
-    Verb.ROLLBACK: lambda service, job: service.rollback(job),
+    Verb.CONFIGURE: lambda service, job: service.do(job, Configure({"suspend_on_failure": True})),
+    Verb.DISCARD: lambda service, job: service.do(job, Discard()),
+    Verb.ROLLBACK: lambda service, job: service.do(job, Rollback()),
 }
 
 
@@ -55,7 +55,7 @@ def brought(service, state, mode, special, name):
     """A job as the row has it."""
     job = brought_to(service, state, name)
     if special == "state_dropped" and state is S.FAILED:
-        service.discard(job)
+        service.do(job, Discard())
     if special == "bounded":
         service.put(job, version=dataclasses.replace(service.registry.get_job(job).version, bounded=True))
     if mode is not None:

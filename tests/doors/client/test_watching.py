@@ -8,6 +8,7 @@ from pitstop.client.http import HttpService
 from pitstop.client.watching import job_in
 from pitstop.errors import UnreachableError, WaitTimeoutError
 from pitstop.model.job import JobState
+from pitstop.model.operation import Suspend
 from pitstop.service.changes import Changes
 from tests.doors.conftest import TOKEN
 from tests.doors.doors import brought_to, running, serving
@@ -31,8 +32,8 @@ def test_who_waits_is_told_of_the_job_s_change_and_not_of_another_s(state):
         thread = threading.Thread(target=lambda: found.append(job_in(service, job, OVER, 30)))
         thread.start()
         assert waited.wait(20)
-        state.suspend(other)
-        state.suspend(job)
+        state.do(other, Suspend())
+        state.do(job, Suspend())
         thread.join(20)
     assert [(each.id, each.status) for each in found] == [(job, JobState.SUSPENDED)]
 

@@ -10,6 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from pitstop.errors import EngineError, StoreError
 from pitstop.model.job import DisplayStatus, JobState, Progress
+from pitstop.model.operation import Export
 from pitstop.rest.access import Access
 from tests.doors.doors import application, brought_to, running
 
@@ -247,7 +248,7 @@ def test_metrics_are_what_prometheus_reads(http, state):
     job = running(state, "a quoted name")
     stages = {"speed": {"late_rows": 7, "state_rows": 40, "state_bytes": 4096}, "cars": {"rows_in": 3}}
     state.advance(job, Progress(epoch=5, input_rows=1000, rows_per_second=12.5, epoch_ms=250, bad_rows=2, stages=stages))
-    state.export_snapshot(job, "s")
+    state.do(job, Export("s"))
     state.map_put("cars", {"a": "1", "b": "2"})
     ended = running(state, "ended", "# completes")
     response = http.get("/metrics")

@@ -9,6 +9,7 @@ from starlette.testclient import TestClient
 from pitstop.client.http import HttpService
 from pitstop.errors import NotFoundError, StoreError, UsageError
 from pitstop.model.audit import AuditEntry, Door
+from pitstop.model.operation import Cancel, Suspend
 from pitstop.model.retention import USUAL, Retention
 from pitstop.rest.access import Access
 from pitstop.store.audit import SqlAudit
@@ -27,9 +28,9 @@ def url(state):
 def test_each_change_is_recorded_with_who_asked_and_how_it_was_answered(state, url):
     job = running(state)
     service = HttpService(url, TOKEN)
-    service.suspend(job)
+    service.do(job, Suspend())
     with pytest.raises(NotFoundError):
-        HttpService(url, TOKEN, "cli").cancel("nobody")
+        HttpService(url, TOKEN, "cli").do("nobody", Cancel())
     service.jobs()
     entries = service.audit()
     assert [(entry.method, entry.path, entry.status, entry.door, entry.role) for entry in entries] == [
@@ -126,7 +127,7 @@ def test_a_store_that_is_away_for_the_audit_keeps_nobody_from_their_answer(state
 
     job = running(state)
     monkeypatch.setattr(SqlAudit, "add", away)
-    HttpService(url, TOKEN).suspend(job)
+    HttpService(url, TOKEN).do(job, Suspend())
     assert HttpService(url, TOKEN).audit() == []
 
 

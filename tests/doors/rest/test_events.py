@@ -10,6 +10,7 @@ import pytest
 
 from pitstop.errors import ConflictError
 from pitstop.model.job import JobState, Progress
+from pitstop.model.operation import Discard, Export, Suspend
 from pitstop.rest import events
 from pitstop.service import reads
 from pitstop.service.feed import Feed, FeedKind
@@ -52,7 +53,7 @@ def test_a_value_of_an_event_is_what_a_read_answers_moments_included(state, url)
     with following(url, "?kind=job&kind=snapshot&kind=cluster") as told:
         next(told)
         job = running(state)
-        state.export_snapshot(job, "one")
+        state.do(job, Export("one"))
         newest = {}
         while not {("job", job), ("snapshot", "one")} <= newest.keys():
             _, kind, data = next(told)
@@ -68,7 +69,7 @@ def test_changes_of_jobs_snapshots_and_maps_come_with_what_is_there_now(state, u
         assert next(told)[1:] == ("ready", {})
         job = running(state)
         wanted = [("job", job, lambda value: value["status"] == "RUNNING")]
-        state.export_snapshot(job, "one")
+        state.do(job, Export("one"))
         wanted.append(("snapshot", "one", lambda value: value["job_id"] == job))
         state.map_put("cars", {"a": 1})
         wanted.append(("map", "cars", lambda value: value["size"] == 1))
@@ -90,7 +91,7 @@ def test_what_is_asked_of_a_job_is_told_as_begun_and_as_done(state, url, monkeyp
     monkeypatch.setattr(ScriptedQuery, "export", slow)
     with following(url, "?kind=operation") as told:
         next(told)
-        asking = threading.Thread(target=state.export_snapshot, args=(job, "one"))
+        asking = threading.Thread(target=state.do, args=(job, Export("one")))
         asking.start()
         seen = []
         for _, kind, data in told:
@@ -117,7 +118,7 @@ def test_what_was_refused_is_told_with_its_sentence_and_forgotten_after_a_while(
     with following(url, "?kind=operation") as told:
         next(told)
         with pytest.raises(ConflictError) as refused:
-            state.discard(job)
+            state.do(job, Discard())
         of_it = (
             data for _, kind, data in told if kind == "operation" and (not data["value"] or data["value"]["verb"] == "discard")
         )
@@ -131,7 +132,7 @@ def test_only_the_kinds_that_are_asked_for_come(state, url):
     with following(url, "?kind=snapshot") as told:
         next(told)
         job = running(state)
-        state.export_snapshot(job, "one")
+        state.do(job, Export("one"))
         assert next(told)[1] == "snapshot"
     assert httpx2.get(f"{url}/api/v1/events?kind=nosuch", headers=HEADERS).status_code == 400
 
@@ -140,11 +141,11 @@ def test_who_comes_back_misses_nothing_and_gets_nothing_twice(state, url):
     with following(url, "?kind=snapshot") as told:
         next(told)
         job = running(state)
-        state.export_snapshot(job, "one")
+        state.do(job, Export("one"))
         last, _, data = next(told)
         assert data["key"] == "one"
     for name in ("two", "three"):
-        state.export_snapshot(job, name)
+        state.do(job, Export(name))
     with following(url, "?kind=snapshot", last) as told:
         assert next(told)[1] == "ready"
         assert {next(told)[2]["key"], next(told)[2]["key"]} == {"two", "three"}
@@ -208,7 +209,7 @@ def test_many_streams_need_no_threads_and_all_hear(state, url):
                 for _ in range(MANY):
                     await ready.acquire()
                 counts.append(threading.active_count())
-                await asyncio.to_thread(state.suspend, job)
+                await asyncio.to_thread(state.do, job, Suspend())
                 return await asyncio.gather(*following)
 
     assert asyncio.run(all_of_them()) == [True] * MANY

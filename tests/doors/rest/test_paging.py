@@ -3,6 +3,7 @@
 import pytest
 from fastapi.testclient import TestClient
 
+from pitstop.model.operation import Cancel, Export
 from pitstop.rest.access import Access
 from tests.doors.doors import application, request, running
 
@@ -61,7 +62,7 @@ def test_artifacts_come_in_pages_that_are_the_list_also_where_several_have_one_n
 def test_what_ended_jobs_keep_comes_in_pages_the_largest_first(http, state):
     ids = [running(state, f"job-{number}") for number in range(5)]
     for number, job in enumerate(ids):
-        state.cancel(job)
+        state.do(job, Cancel())
         lineage = state.job(job).lineage
         (state.log_of(job).parent / f"checkpoint-{lineage}" / "more").write_bytes(b" " * (number % 3) * 1_000)
     whole = http.get("/api/v1/kept-states").json()
@@ -90,9 +91,9 @@ def test_members_come_in_pages_by_name(http, state):
 
 def test_lists_are_narrowed_by_state_name_and_job(http, state):
     first, second = running(state, "cars"), running(state, "cars-too")
-    state.cancel(second)
+    state.do(second, Cancel())
     for name, job in (("one", first), ("two", first)):
-        state.export_snapshot(job, name)
+        state.do(job, Export(name))
 
     def names(path, key="name"):
         return [found[key] for found in http.get(path).json()]
@@ -112,9 +113,9 @@ def test_lists_are_narrowed_by_state_name_and_job(http, state):
 @pytest.mark.parametrize("path", ["jobs", "maps", "snapshots", "artifacts", "kept-states", "cluster/members"])
 def test_a_cursor_that_is_none_is_told(http, state, path, cursor):
     job = running(state)
-    state.export_snapshot(job, "one")
+    state.do(job, Export("one"))
     state.map_put("cars", {"a": 1})
-    state.cancel(running(state, "ended"))
+    state.do(running(state, "ended"), Cancel())
     answer = http.get(f"/api/v1/{path}", params={"cursor": cursor})
     assert (answer.status_code, answer.json()["code"]) == (400, "USAGE")
     assert http.get(f"/api/v1/{path}", params={"limit": 0}).status_code == 400

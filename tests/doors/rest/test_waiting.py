@@ -9,6 +9,7 @@ import httpx2
 import pytest
 
 from pitstop.model.job import JobState
+from pitstop.model.operation import Cancel, Suspend
 from pitstop.rest.waiting import Waiters
 from pitstop.service.asked import LOOK_SECONDS
 from tests.doors.doors import brought_to, request, running, serving, until
@@ -58,7 +59,7 @@ def test_many_wait_without_threads_while_others_are_served(state, url, waiting):
             assert http.get("/api/v1/snapshots").json() == []
             assert http.get("/readyz").status_code == 200
         assert time.monotonic() - began < 10
-        state.cancel(job)
+        state.do(job, Cancel())
 
     path = f"/api/v1/jobs/{job}?wait_for=FAILED&timeout=60"
     answers = asyncio.run(asked_by_many(url, path, MANY, meanwhile))
@@ -73,7 +74,7 @@ def test_many_wait_for_changes_of_a_job_without_threads_and_all_hear_the_next_on
     def meanwhile():
         until(lambda: waiting[0] == MANY, "all of them wait")
         threads.append(threading.active_count())
-        state.suspend(job)
+        state.do(job, Suspend())
 
     path = f"/api/v1/jobs/{job}/events?after={newest}&wait_seconds=60"
     answers = asyncio.run(asked_by_many(url, path, MANY, meanwhile))

@@ -4,7 +4,7 @@ import pytest
 
 import pitstop as ps
 from pitstop.errors import IncompatibleError
-from pitstop.model.config import ALL_STAGES
+from pitstop.model.option_values import ALL_STAGES
 from pitstop.plan.diff import Verdict
 from pitstop.snapshots import manifest as manifests
 from pitstop.spark.lowering.compile import compile_pipeline

@@ -8,7 +8,8 @@ import pytest
 
 import pitstop as ps
 from pitstop.errors import DropError, EngineError, UsageError
-from pitstop.model.config import ALL_STAGES, JobConfig
+from pitstop.model.config import JobConfig
+from pitstop.model.option_values import ALL_STAGES
 from pitstop.model.report import Verdict
 from pitstop.plan.diff import compare
 from pitstop.snapshots import manifest as manifests

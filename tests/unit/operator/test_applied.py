@@ -6,7 +6,7 @@ import pytest
 
 from pitstop.operator.applied import APPLIED, is_as_wanted, marked
 from pitstop.operator.children import children
-from pitstop.operator.cluster_names import Image
+from pitstop.operator.settings import Image
 from tests.unit.operator.test_children import named
 
 IMAGE = Image(member_memory="2048Mi", control_plane_cores="0.5", storage="1024Mi")

@@ -12,7 +12,7 @@ import pytest
 from pitstop.errors import ArtifactError, TooLargeError
 from pitstop.operator import artifacts
 from pitstop.operator.artifacts import code_of, entry_of
-from pitstop.operator.resources import JetJobSpec
+from pitstop.operator.resources.job import JetJobSpec
 from tests.dripping import OK, serving
 
 

@@ -14,7 +14,7 @@ import pytest
 from pitstop.errors import ArtifactError
 from pitstop.operator import artifacts
 from pitstop.operator.artifacts import code_of
-from pitstop.operator.resources import JetJobSpec
+from pitstop.operator.resources.job import JetJobSpec
 
 KEYS = {"access-key-id": "of-the-secret", "secret-access-key": "s", "region": "eu-west-1\n"}
 AZURE = {"storage-account": "account", "storage-key": base64.b64encode(b"k" * 32).decode()}

@@ -8,7 +8,7 @@ import pytest
 from pitstop.errors import ArtifactError
 from pitstop.operator.artifacts import code_of
 from pitstop.operator.causes import first_line, of_bucket
-from pitstop.operator.resources import JetJobSpec
+from pitstop.operator.resources.job import JetJobSpec
 from tests.dripping import serving
 
 KEYS = {"access-key-id": "a", "secret-access-key": "s"}

@@ -5,8 +5,9 @@ import pytest
 
 from pitstop.operator import kinds
 from pitstop.operator.children import children
-from pitstop.operator.cluster_names import Image, Named
-from pitstop.operator.resources import Hazelcast, ignored_fields
+from pitstop.operator.cluster_names import Named
+from pitstop.operator.resources.cluster import Hazelcast, ignored_fields
+from pitstop.operator.settings import Image
 
 IMAGE = Image(name="registry/pitstop:7", member_cores=2, storage="1Gi", storage_class="fast")
 

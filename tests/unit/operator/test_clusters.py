@@ -2,9 +2,10 @@ import pytest
 
 from pitstop.operator import kinds
 from pitstop.operator.children import children
-from pitstop.operator.cluster_names import Image, Named
+from pitstop.operator.cluster_names import Named
 from pitstop.operator.clusters import SeenCluster, decide_cluster
-from pitstop.operator.resources import Hazelcast
+from pitstop.operator.resources.cluster import Hazelcast
+from pitstop.operator.settings import Image
 from tests.unit.operator.test_children import named
 
 

@@ -3,7 +3,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from pitstop.operator.conditions import GOOD, OUTLOOKS, conditions_of
-from pitstop.operator.resources import ClusterPhase, JobPhase, MapState, SnapshotState
+from pitstop.operator.resources.cluster import ClusterPhase
+from pitstop.operator.resources.job import JobPhase
+from pitstop.operator.resources.map import MapState
+from pitstop.operator.resources.snapshot import SnapshotState
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=5)

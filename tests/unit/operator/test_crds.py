@@ -11,7 +11,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pitstop.errors import UsageError
 from pitstop.kit.ids import check_name
 from pitstop.operator.crds import KINDS, definitions, structural, template, written
-from pitstop.operator.resources import JetJob
+from pitstop.operator.resources.job import JetJob
 
 COMMITTED = Path(__file__).parents[3] / "deploy" / "kubernetes" / "crds.yaml"
 COLUMNS = {

@@ -24,7 +24,9 @@ from pitstop.operator.jobs import (
     outlook_of,
     source_of,
 )
-from pitstop.operator.resources import Hazelcast, JetJob, JetJobSnapshot
+from pitstop.operator.resources.cluster import Hazelcast
+from pitstop.operator.resources.job import JetJob
+from pitstop.operator.resources.snapshot import JetJobSnapshot
 from pitstop.service.results import JobStatus
 
 UID = "5f3c1f5e-8a64-4c9a-9a30-0d5a8a4a1c11"

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from pitstop.operator.maps import MapSettings, SeenMap, decide_map
-from pitstop.operator.resources import Hazelcast, Map
+from pitstop.operator.resources.cluster import Hazelcast
+from pitstop.operator.resources.map import Map
 from pitstop.service.results import MapFacts
 
 DOCS = Path(__file__).parents[3] / "docs" / "kubernetes.md"

@@ -6,7 +6,8 @@ import pytest
 
 from pitstop.model.job import JobState
 from pitstop.model.snapshot import SnapshotRecord
-from pitstop.operator.resources import JetJobSnapshot, JobPhase, SnapshotState
+from pitstop.operator.resources.job import JobPhase
+from pitstop.operator.resources.snapshot import JetJobSnapshot, SnapshotState
 from pitstop.operator.snapshots import Namesake, SeenSnapshot, decide_snapshot, its_own
 
 KEPT = SnapshotRecord("snapshot-transaction", "0401-9f77-b9c0-0001", "transaction-v1", 1691586471.9, 1196, "/data/s", 12)

@@ -11,6 +11,7 @@ from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobSource, JobState, Progress, Version
 from pitstop.model.job_event import StateChange
+from pitstop.model.operation import Cancel
 from pitstop.model.retention import USUAL, Retention
 from pitstop.server.plane import ControlPlane
 from pitstop.server.settings import Settings
@@ -120,7 +121,7 @@ def test_events(before, serving):
         before.registry.add_event("job", CHANGE)
     service = serving(events=12)
     becomes(lambda: [event.sequence for event in service.job_events("job").events], list(range(19, 31)))
-    service.cancel("job")
+    service.do("job", Cancel())
     becomes(lambda: [event.sequence for event in service.job_events("job").events], list(range(20, 32)))
 
 
@@ -170,5 +171,5 @@ def test_a_file_that_cannot_be_written_keeps_nobody_from_leading(before, serving
     before.data.retention.mkdir()
     before.suspended("job")
     service = serving(results=7)
-    service.cancel("job")
+    service.do("job", Cancel())
     assert service.job("job").status is JobState.FAILED

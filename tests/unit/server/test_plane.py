@@ -14,6 +14,7 @@ from pitstop.model.cluster import MemberState
 from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobSource, JobState, Version
+from pitstop.model.operation import Export
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.server.plane import ControlPlane
 from pitstop.server.settings import Settings
@@ -74,7 +75,7 @@ def test_runs_jobs_and_snapshots_of_the_release_before_are_there(tmp_path, runne
     plane.start(lambda: pytest.fail("the control loop ended"))
     try:
         service = plane.service
-        assert service.export_snapshot("saved", "again").epoch == 3, "the loop has come round"
+        assert service.do("saved", Export("again")).epoch == 3, "the loop has come round"
         assert {job.name: job.status for job in service.jobs()} == {
             "run": JobState.RUNNING,
             "saved": JobState.SUSPENDED,

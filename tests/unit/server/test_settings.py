@@ -4,9 +4,9 @@ import pytest
 
 from pitstop import server
 from pitstop.cli.context import Call
-from pitstop.cli.main import app
 from pitstop.errors import UsageError
 from pitstop.machine.private import write_private
+from pitstop.main.app import app
 from pitstop.model.retention import USUAL, Retention
 from pitstop.server.settings import Settings, kept_token
 

@@ -8,6 +8,7 @@ import pytest
 from pitstop.errors import ConflictError, NotFoundError
 from pitstop.kit.waiting import wait_until
 from pitstop.model.job import JobState
+from pitstop.model.operation import Cancel, Discard, Export
 from pitstop.service.api import SubmitRequest
 from tests.doubles.service import ScriptedService
 from tests.doubles.workers import ScriptedWorkers
@@ -19,7 +20,7 @@ def service(tmp_path):
     made = ScriptedService(tmp_path)
     job = made.submit(SubmitRequest("job.py", b"# stage: speed bigint", name="first")).id
     made.wait_for(job, (JobState.RUNNING,), 20)
-    made.export_snapshot(job, "saved")
+    made.do(job, Export("saved"))
     yield made
     made.close()
 
@@ -47,11 +48,11 @@ def test_a_snapshot_stays_while_an_ended_job_may_need_it_and_the_refusal_says_wh
     with pytest.raises(ConflictError, match="wait for that, or cancel and discard the job"):
         service.delete_snapshot("saved")
     service.put(job, version=dataclasses.replace(service.registry.get_job(job).version, lineage="one"))
-    service.cancel(job)
+    service.do(job, Cancel())
     without_an_epoch()
     with pytest.raises(ConflictError, match=r"Job 'second' needs snapshot 'saved' .*: discard the job"):
         service.delete_snapshot("saved")
-    service.discard(job)
+    service.do(job, Discard())
     service.delete_snapshot("saved")
 
 
@@ -64,7 +65,7 @@ def test_rows_are_not_put_into_a_snapshot_that_was_deleted_or_replaced_meanwhile
         if meanwhile == "deleted":
             service.delete_snapshot("saved")
         else:
-            service.export_snapshot("first", "saved")
+            service.do("first", Export("saved"))
         return record
 
     monkeypatch.setattr(ScriptedWorkers, "import_state", put_slowly)

@@ -1,13 +1,15 @@
 import { createSpotlight, Spotlight, type SpotlightActionData, useSpotlight } from "@mantine/spotlight";
 import { IconSearch } from "@tabler/icons-react";
 import { useNavigate } from "@tanstack/react-router";
-import { useRef } from "react";
+import { useRef, useState } from "react";
 import { useJobs, useMaps, useSnapshots } from "../api/queries";
+import { type DirectVerb, isDialog, isDirect } from "../logic/verbs";
 import { tellProblem } from "../parts/confirm";
 import { useAction } from "../parts/useAction";
 import { useViewerRefusal } from "../parts/viewer";
 import { askPlain } from "../screens/job/api/act";
-import { type Entry, entriesFor, type Group, type Target } from "./entries";
+import { useRefusalsOf } from "../screens/job/api/verbs";
+import { type Entry, entriesFor, type Group, jobsMeant, type Target } from "./entries";
 
 const [store, { open }] = createSpotlight();
 /** Shows the palette. */
@@ -20,11 +22,13 @@ export function Palette() {
   const snapshots = useSnapshots().data ?? [];
   const maps = useMaps().data ?? [];
   const viewer = useViewerRefusal();
+  const [query, setQuery] = useState("");
+  const refusals = useRefusalsOf(opened ? jobsMeant(query, jobs) : []);
   const openTarget = useOpen();
   const last = useRef<Group[]>([]);
   // Lists change many times a second; entries are made while somebody looks, and stay while it closes.
   const offered = (query: string) => {
-    if (opened) last.current = entriesFor(query, { jobs, snapshots, maps, viewer });
+    if (opened) last.current = entriesFor(query, { jobs, snapshots, maps, viewer, refusals });
     return last.current.map(({ group, entries }) => ({
       group,
       actions: entries.map((each) => shown(each, openTarget)),
@@ -34,6 +38,8 @@ export function Palette() {
     <Spotlight
       store={store}
       actions={[]}
+      query={query}
+      onQueryChange={setQuery}
       filter={offered}
       shortcut={["mod + K"]}
       nothingFound="Nothing of that name"
@@ -52,7 +58,7 @@ export function Palette() {
 function useOpen() {
   const go = useNavigate();
   const plain = useAction({
-    mutationFn: ({ job, verb }: { job: string; verb: "suspend" | "resume" }) => askPlain(job, verb),
+    mutationFn: ({ job, verb }: { job: string; verb: DirectVerb }) => askPlain(job, verb),
     onError: tellProblem,
   });
   return (target: Target) => {
@@ -66,9 +72,8 @@ function useOpen() {
       case "job": {
         const { job, verb } = target;
         if (verb === "update") return void go({ to: "/jobs/$job/update", params: { job } });
-        if (verb === "suspend" || verb === "resume") plain.mutate({ job, verb });
-        const asks = verb !== undefined && verb !== "suspend" && verb !== "resume";
-        return void go({ to: "/jobs/$job", params: { job }, search: (asks ? { do: verb } : {}) as never });
+        if (verb !== undefined && isDirect(verb)) plain.mutate({ job, verb });
+        return void go({ to: "/jobs/$job", params: { job }, search: (isDialog(verb) ? { do: verb } : {}) as never });
       }
     }
   };

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Job, MapFacts, Snapshot } from "../api/client";
-import { entriesFor, type Lists } from "./entries";
+import { refusalsOf } from "../logic/verbs";
+import { entriesFor, jobsMeant, type Lists } from "./entries";
 
 const job = (name: string, facts: Partial<Job> = {}): Job =>
   ({
@@ -19,6 +20,19 @@ const LISTS: Lists = {
   snapshots: [{ name: "monday", job_id: "1", job_name: "fleet" } as Snapshot],
   maps: [{ name: "vehicles", size: 1234 } as MapFacts],
   viewer: null,
+  refusals: new Map([
+    [
+      "id-of-meters",
+      refusalsOf([
+        { verb: "suspend", refused: null, nothing_to_do: true },
+        {
+          verb: "restart",
+          refused: "Cannot RESTART, job status is SUSPENDED, should be RUNNING",
+          nothing_to_do: false,
+        },
+      ]),
+    ],
+  ]),
 };
 const offered = (query: string, lists = LISTS) =>
   Object.fromEntries(entriesFor(query, lists).map(({ group, entries }) => [group, entries.map((each) => each.label)]));
@@ -53,12 +67,30 @@ test("a verb and a name, in any order, are that verb", () => {
 test("what is not possible now says why", () => {
   const refused = (query: string, lists = LISTS) =>
     (entriesFor(query, lists)[0]?.entries ?? []).map((each) => [each.label, each.refused]);
-  expect(refused("restart meters")).toEqual([["Restart meters", "The job is suspended: resume it."]]);
+  expect(refused("restart meters")).toEqual([
+    ["Restart meters", "Cannot RESTART, job status is SUSPENDED, should be RUNNING"],
+  ]);
   expect(refused("suspend meters")).toEqual([["Suspend meters", "The job is suspended already."]]);
   expect(refused("resume meters")).toEqual([["Resume meters", null]]);
   expect(refused("resume meters", { ...LISTS, viewer: "Viewers may not." })).toEqual([
     ["Resume meters", "Viewers may not."],
   ]);
+});
+
+test("what the server has not answered yet is offered", () => {
+  const restart = entriesFor("restart meters", { ...LISTS, refusals: new Map() })[0]?.entries[0];
+  expect([restart?.label, restart?.refused]).toEqual(["Restart meters", null]);
+});
+
+test("the server is asked about the jobs that a word of the query names, and only about a few", () => {
+  expect(jobsMeant("cancel fleet", LISTS.jobs).map((each) => each.name)).toEqual(["fleet", "fleet-copy"]);
+  expect(jobsMeant("cancel", LISTS.jobs)).toEqual([]);
+  expect(
+    jobsMeant(
+      "job",
+      Array.from({ length: 1000 }, (_, n) => job(`job-${n}`)),
+    ),
+  ).toHaveLength(9);
 });
 
 test("a name that has passed on means the job that lives", () => {

@@ -1,17 +1,24 @@
 /** What the palette offers for what was typed: places, things by their names, and what can be done with a job. */
 import type { Job, MapFacts, Snapshot } from "../api/client";
 import { jobNamed } from "../logic/jobNamed";
-import { refusalsOf, type VerbName, verbsByState } from "../screens/job/logic/verbs";
+import { PALETTE_VERBS, type PaletteVerb, type Refusals, VERBS } from "../logic/verbs";
 
 export type PlacePath = "/" | "/jobs" | "/submit" | "/snapshots" | "/maps" | "/sql" | "/cluster";
 export type Target =
   | { to: "place"; path: PlacePath }
-  | { to: "job"; job: string; verb?: JobVerb }
+  | { to: "job"; job: string; verb?: PaletteVerb }
   | { to: "snapshot"; snapshot: string }
   | { to: "map"; map: string };
 export type Entry = { id: string; label: string; description: string; refused: string | null; target: Target };
 export type Group = { group: string; entries: Entry[] };
-export type Lists = { jobs: Job[]; snapshots: Snapshot[]; maps: MapFacts[]; viewer: string | null };
+export type Lists = {
+  jobs: Job[];
+  snapshots: Snapshot[];
+  maps: MapFacts[];
+  viewer: string | null;
+  /** What the server says of jobs, by id. Until it has answered a job's verbs are offered, and the server may refuse one. */
+  refusals: Map<string, Refusals>;
+};
 
 /** So many of a kind are offered. */
 const MOST = 7;
@@ -28,21 +35,9 @@ const PLACES: { path: PlacePath; label: string; description: string }[] = [
   { path: "/cluster", label: "Cluster", description: "Members, settings, shut down" },
 ];
 
-export const JOB_VERBS = {
-  suspend: "Suspend",
-  resume: "Resume",
-  restart: "Restart",
-  export: "Export snapshot of",
-  update: "Update",
-  rollback: "Roll back",
-  discard: "Discard state of",
-  cancel: "Cancel job",
-} as const satisfies Partial<Record<VerbName, string>>;
-export type JobVerb = keyof typeof JOB_VERBS;
-
 /** What fits, in groups; verbs only for jobs that a word of the query names. */
 export function entriesFor(query: string, lists: Lists): Group[] {
-  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = wordsOf(query);
   const fits = (...texts: string[]) => {
     const all = texts.join(" ").toLowerCase();
     return words.every((word) => all.includes(word));
@@ -96,26 +91,44 @@ function verbs(words: string[], lists: Lists): { entries: Entry[]; asked: boolea
   const found: Entry[] = [];
   let asked = false;
   for (const job of named(lists.jobs, words)) {
-    const name = nameOf(job).toLowerCase();
-    const others = words.filter((word) => !name.includes(word));
+    const others = otherWords(job, words);
     if (others.length === words.length) continue;
-    const wanted = (Object.entries(JOB_VERBS) as [JobVerb, string][]).filter(([, label]) =>
-      others.every((word) => label.toLowerCase().includes(word)),
+    const wanted = PALETTE_VERBS.filter((verb) =>
+      others.every((word) => VERBS[verb].palette.toLowerCase().includes(word)),
     );
     // A name may have passed on to another job: what is typed means the one that still lives.
     asked ||= others.length > 0 && wanted.length > 0;
     if (!wanted.length || (job.name !== null && jobNamed(lists.jobs, job.name) !== job)) continue;
-    const refusals = refusalsOf(verbsByState(job));
-    for (const [verb, label] of wanted) {
+    const refusals = lists.refusals.get(job.id);
+    for (const verb of wanted) {
       if (found.length === MOST_VERBS) return { entries: found, asked };
-      const now = verb === "export" && refusals.cancel_and_export === null ? null : refusals[verb];
+      const now = verb === "export" && refusals?.cancel_and_export === null ? null : (refusals?.[verb] ?? null);
       const refused = lists.viewer ?? now;
+      const label = VERBS[verb].palette;
       const description = refused === null ? `${nameOf(job)} is ${job.display_status}` : `Not now: ${refused}`;
       const target: Target = { to: "job", job: job.id, verb };
       found.push({ id: `${verb} ${job.id}`, label: `${label} ${nameOf(job)}`, description, refused, target });
     }
   }
   return { entries: found, asked };
+}
+
+/** The jobs whose verbs a query may be about, a few of them. */
+export function jobsMeant(query: string, jobs: Job[]): Job[] {
+  const words = wordsOf(query);
+  return named(jobs, words)
+    .filter((job) => otherWords(job, words).length < words.length)
+    .slice(0, MOST_VERBS);
+}
+
+function wordsOf(query: string): string[] {
+  return query.toLowerCase().split(/\s+/).filter(Boolean);
+}
+
+/** Words that are not in the name of the job. */
+function otherWords(job: Job, words: string[]): string[] {
+  const name = nameOf(job).toLowerCase();
+  return words.filter((word) => !name.includes(word));
 }
 
 /** Jobs, those first that are called as one of these words. */

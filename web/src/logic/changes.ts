@@ -1,5 +1,6 @@
 /** What the audit and the jobs tell, in words. */
 import type { components } from "../api/schema";
+import { VERB_NAMES, VERBS } from "./verbs";
 
 type Entry = components["schemas"]["AuditEntry"];
 type Job = Pick<
@@ -10,19 +11,11 @@ type Job = Pick<
 /** Something that has happened: by somebody, or by itself. */
 export type Change = { key: string; at: string; who: string | null; what: string; raw: string; bad: string | null };
 
-const VERBS = new Map(
-  Object.entries({
-    suspend: "Suspend",
-    resume: "Resume",
-    restart: "Restart",
-    cancel: "Cancel",
-    rollback: "Roll back",
-    discard: "Discard the state of",
-    configure: "Change options of",
-    update: "Update",
-    snapshots: "Export a snapshot of",
-  }),
-);
+/** Words for the last part of a request's path; a snapshot is exported where snapshots are. */
+const WORDS = new Map<string, string>([
+  ...VERB_NAMES.map((name) => [name, VERBS[name].told] as const),
+  ["snapshots", VERBS.export.told],
+]);
 
 /** What was asked for, as buttons say it; as it came where there are no words for it. `called`: the name of a job by its id. */
 export function inWords(entry: Pick<Entry, "method" | "path">, called: (job: string) => string): string {
@@ -48,7 +41,7 @@ export function inWords(entry: Pick<Entry, "method" | "path">, called: (job: str
 function ofJob(job: string, what?: string, which?: string, more?: string): string | null {
   if (!job) return "Submit a job";
   if (what === "versions" && more === "go-back") return `Take ${job} back to version ${which}`;
-  const verb = what === undefined ? undefined : VERBS.get(what);
+  const verb = what === undefined ? undefined : WORDS.get(what);
   return verb === undefined ? null : `${verb} ${job}`;
 }
 

@@ -13,6 +13,7 @@ import { submitCommand } from "../screens/submit/request";
 import { checkCommand } from "../screens/update/check";
 import { updateCommand } from "../screens/update/useUpdate";
 import { type Command, shellLine } from "./commands";
+import { PLAIN_VERBS } from "./verbs";
 
 const RECORD = "../../../tests/doors/cli/lines_of_the_page.json";
 const EVIL = ["plain", "two words", "it's", "$(reboot)", 'a"b', "new\nline", "-v", "--help", "ä€", "\\"];
@@ -49,7 +50,7 @@ const coded = (evil: string) => [`${evil}.py`, evil, "-v", `partitions=${evil}`,
 
 const MADE: Record<string, Line[]> = {
   ...Object.fromEntries(
-    (["suspend", "resume", "restart", "cancel", "rollback", "discard"] as const).map((verb) => [
+    PLAIN_VERBS.map((verb) => [
       `plainCommand ${verb}`,
       lines(NAMES, (name) => [job.plainCommand(named(name), verb), [name]]),
     ]),

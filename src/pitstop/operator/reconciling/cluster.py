@@ -15,7 +15,7 @@ from pitstop.operator.connections import Address, Connection
 from pitstop.operator.crds import CLUSTER_NAME
 from pitstop.operator.kube.api import ApiFault, Kind, Object, code_of
 from pitstop.operator.reconciling.surroundings import SOON_SECONDS, Surroundings, is_leaving
-from pitstop.operator.resources import ClusterPhase, Hazelcast, ignored_fields
+from pitstop.operator.resources.cluster import ClusterPhase, Hazelcast, ignored_fields
 from pitstop.operator.world import owner_of, read
 
 REFUSED = (400, 403, 422)

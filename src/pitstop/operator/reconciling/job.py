@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from pitstop.errors import PitstopError, StoreError, UnreachableError
+from pitstop.model.operation import Cancel, PlainRequest, Restart, Resume, Suspend
 from pitstop.operator import kinds
 from pitstop.operator.conditions import Outlook
 from pitstop.operator.connections import Connection
@@ -34,8 +35,17 @@ from pitstop.operator.reconciling.surroundings import (
     hold,
     is_leaving,
 )
-from pitstop.operator.resources import FINISHED, Hazelcast, JetJob, JetJobSnapshot, JetJobStatus, SnapshotState
+from pitstop.operator.resources.cluster import Hazelcast
+from pitstop.operator.resources.job import FINISHED, JetJob, JetJobStatus
+from pitstop.operator.resources.snapshot import JetJobSnapshot, SnapshotState
 from pitstop.operator.world import job_name_of, key_of, read
+
+_REQUESTS: dict[JobAction, PlainRequest] = {
+    JobAction.SUSPEND: Suspend(),
+    JobAction.RESUME: Resume(),
+    JobAction.RESTART: Restart(),
+    JobAction.CANCEL: Cancel(),
+}
 
 
 def reconcile_job(around: Surroundings, body: Object) -> float | None:
@@ -82,7 +92,7 @@ def reconcile_job(around: Surroundings, body: Object) -> float | None:
             elif action is JobAction.RESTART and _is_behind(around, body):
                 return SOON_SECONDS
             else:
-                _act(view, action, connection)
+                connection.service.do(job_id(view.uid), _REQUESTS[action])
             view, decision = _after(view, connection)
             status = decision.status
             around.retries.forget(view.uid)
@@ -181,18 +191,6 @@ def _older_namesake(around: Surroundings, body: Object, job_name: str, cluster: 
     return None
 
 
-def _act(view: SeenJob, action: JobAction, connection: Connection) -> None:
-    identity, service = job_id(view.uid), connection.service
-    if action is JobAction.SUSPEND:
-        service.suspend(identity)
-    elif action is JobAction.RESUME:
-        service.resume(identity)
-    elif action is JobAction.RESTART:
-        service.restart(identity)
-    else:
-        service.cancel(identity)
-
-
 def _after(view: SeenJob, connection: Connection) -> tuple[SeenJob, JobDecision]:
     """Return the view and the decision after an action, by which the spec of this generation is brought about."""
     identity = job_id(view.uid)
@@ -223,7 +221,7 @@ def _let_go(around: Surroundings, body: Object, cluster: Object | None, connecti
             return SOON_SECONDS
         actual = connection.job(identity)
         if actual is not None and not actual.status.terminal:
-            connection.service.cancel(identity)
+            connection.service.do(identity, Cancel())
             connection.ask_again(identity)
     around.slow.codes.forget(key_of(kinds.JET_JOB, body))
     around.retries.forget(body["metadata"]["uid"])

@@ -7,7 +7,8 @@ from pitstop.operator import kinds
 from pitstop.operator.kube.api import Object
 from pitstop.operator.maps import SeenMap, decide_map, persisting_map, refused_map
 from pitstop.operator.reconciling.surroundings import SOON_SECONDS, Surroundings, hold, is_leaving
-from pitstop.operator.resources import ClusterPhase, Hazelcast, Map, MapStatus, ignored_fields
+from pitstop.operator.resources.cluster import ClusterPhase, Hazelcast, ignored_fields
+from pitstop.operator.resources.map import Map, MapStatus
 from pitstop.operator.world import read
 
 

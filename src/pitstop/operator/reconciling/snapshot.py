@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from pitstop.errors import ConflictError, NotFoundError, PitstopError, StoreError, UnreachableError, WaitTimeoutError
+from pitstop.model.operation import CancelAndExport, Export
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.operator import kinds
 from pitstop.operator.connections import Connection
@@ -21,7 +22,8 @@ from pitstop.operator.reconciling.surroundings import (
     is_leaving,
     uid_of,
 )
-from pitstop.operator.resources import JetJob, JetJobSnapshot, JetJobSnapshotStatus, SnapshotState
+from pitstop.operator.resources.job import JetJob
+from pitstop.operator.resources.snapshot import JetJobSnapshot, JetJobSnapshotStatus, SnapshotState
 from pitstop.operator.snapshots import Namesake, SeenSnapshot, could_not_export, decide_snapshot, its_own
 from pitstop.operator.world import key_of, read, snapshot_name_of
 
@@ -141,7 +143,7 @@ def _export(
     if not exports.has(key, uid):
 
         def export() -> SnapshotRecord:
-            return connection.service.export_snapshot(identity, name, cancel=resource.spec.cancel_job)
+            return connection.service.do(identity, CancelAndExport(name) if resource.spec.cancel_job else Export(name))
 
         return _begin(around, body, resource, cluster, export)
     return None

@@ -12,10 +12,10 @@ from pathlib import Path
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.operator import kinds
 from pitstop.operator.artifacts import Code
-from pitstop.operator.cluster_names import Image
 from pitstop.operator.errands import Errands
 from pitstop.operator.following import Servers
 from pitstop.operator.kube.api import Api, Kind, Object
+from pitstop.operator.settings import Image
 from pitstop.operator.world import Key, World
 from pitstop.operator.writing import Writer
 

@@ -6,6 +6,7 @@ import time
 import pytest
 
 from pitstop.client import Client
+from pitstop.model.operation import Cancel
 from pitstop.service.api import SubmitRequest
 from pitstop.service.kept_artifacts import ArtifactUse
 from tests.doors.doors import running
@@ -31,7 +32,7 @@ def test_each_file_is_told_with_the_versions_that_use_it(pair):
 def test_an_ended_job_uses_its_file_as_long_as_it_is_remembered(pair):
     service, state = pair
     job = running(state)
-    state.cancel(job)
+    state.do(job, Cancel())
     assert service.artifacts()[0].used_by == [ArtifactUse(job, "hello-world", 1, True)]
     state.registry.delete_ended(0, 0.0)
     assert service.artifacts()[0].used_by == []

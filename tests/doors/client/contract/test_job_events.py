@@ -10,6 +10,7 @@ from pitstop.errors import (
 )
 from pitstop.model.job import JobState
 from pitstop.model.job_event import StateChange
+from pitstop.model.operation import Cancel, Restart, Resume, Suspend
 from pitstop.model.retention import USUAL
 from pitstop.service.results import JobEvents
 from tests.doors.doors import MOMENT, brought_to, request, running
@@ -24,11 +25,11 @@ def told(page):
 def test_the_events_of_a_job_tell_each_change_in_order_with_its_reason(pair):
     service, state = pair
     job = running(state)
-    for verb in (service.suspend, service.resume, service.restart):
-        verb(job)
+    for verb in (Suspend(), Resume(), Restart()):
+        service.do(job, verb)
         service.wait_for(job, (S.RUNNING, S.SUSPENDED), 20)
     service.wait_for(job, (S.RUNNING,), 20)
-    service.cancel("hello-world")
+    service.do("hello-world", Cancel())
     page = service.job_events("hello-world")
     up = ["Pitstop: NOT_RUNNING -> STARTING (A run is started)", "Pitstop: STARTING -> RUNNING (The run is up)"]
     assert told(page) == [
@@ -62,7 +63,7 @@ def test_who_waits_for_the_next_change_has_it_at_once_and_nothing_if_none_comes(
     job = running(state)
     newest = service.job_events(job).next
     assert service.job_events(job, newest, wait_seconds=0.05) == JobEvents([], newest, 0, False)
-    later = threading.Timer(0.1, lambda: state.suspend(job))
+    later = threading.Timer(0.1, lambda: state.do(job, Suspend()))
     later.start()
     began = time.monotonic()
     assert told(service.job_events(job, newest, wait_seconds=60)) == ["User: RUNNING -> SUSPENDED (Suspend)"]
@@ -75,7 +76,7 @@ def test_nobody_waits_for_changes_of_a_job_that_has_ended_and_one_that_is_brough
     job = brought_to(state, S.FAILED)
     newest = service.job_events(job).next
     assert service.job_events(job, newest, wait_seconds=600) == JobEvents([], newest, 0, True)
-    state.resume(job)
+    state.do(job, Resume())
     assert told(service.job_events(job, newest, limit=1)) == ["User: CANCELLED -> NOT_RUNNING (Resume)"]
     assert not service.job_events(job, newest).ended
 

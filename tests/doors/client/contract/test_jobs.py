@@ -13,6 +13,7 @@ from pitstop.errors import (
 )
 from pitstop.model.config import OPTIONS
 from pitstop.model.job import JobState, Progress
+from pitstop.model.operation import REQUESTS, Cancel, Configure, Restart, Resume, Suspend, Verb
 from tests.doors.doors import MOMENT, brought_to, request, running
 
 S = JobState
@@ -36,7 +37,7 @@ def test_who_submits_again_with_the_same_id_gets_the_same_job_also_when_it_has_e
     assert first.id == "0401-9f77-b9c0-00ff"
     service.wait_for(first.id, (S.RUNNING,), 20)
     assert service.submit(asked).status is S.RUNNING
-    service.cancel("counts")
+    service.do("counts", Cancel())
     assert (service.submit(asked).status, len(service.jobs(include_ended=True))) == (S.FAILED, 1)
     with pytest.raises(ConflictError, match=r"^The id 0401-9f77-b9c0-00ff belongs to job 'counts', and not to 'sums'\.$"):
         service.submit(request("sums", id=first.id))
@@ -59,14 +60,14 @@ def test_a_name_is_taken_until_its_job_has_ended(pair):
     first = running(state, "x")
     with pytest.raises(ConflictError, match=rf"^Another active job with equal name \(x\) exists: {first}$"):
         service.submit(request("x"))
-    service.cancel("x")
+    service.do("x", Cancel())
     assert service.submit(request("x")).id != first
 
 
 def test_ended_jobs_are_listed_only_when_asked_for(pair):
     service, state = pair
     first, second = running(state, "a"), running(state, "b")
-    service.cancel(first)
+    service.do(first, Cancel())
     assert [job.id for job in service.jobs()] == [second]
     assert {job.id for job in service.jobs(include_ended=True)} == {first, second}
 
@@ -82,14 +83,14 @@ def test_what_a_run_says_of_itself_comes_through_whole(pair):
 def test_a_job_is_suspended_resumed_restarted_and_cancelled(pair):
     service, state = pair
     job = running(state)
-    service.suspend(job)
+    service.do(job, Suspend())
     found = service.job(job)
     assert (found.status, found.suspension_cause) == (S.SUSPENDED, "Requested by user")
-    service.resume(job)
+    service.do(job, Resume())
     assert service.wait_for(job, (S.RUNNING,), 5).token == 2
-    service.restart(job)
+    service.do(job, Restart())
     assert service.wait_for(job, (S.RUNNING,), 5).token == 3
-    service.cancel(job)
+    service.do(job, Cancel())
     found = service.job(job)
     assert (found.status, found.user_cancelled, found.completion_time) == (S.FAILED, True, pytest.approx(MOMENT, abs=1e-6))
 
@@ -108,7 +109,7 @@ def test_what_a_state_forbids_is_refused_with_its_sentence(pair, reached, call, 
     service, state = pair
     job = brought_to(state, reached)
     with pytest.raises(ConflictError) as refused:
-        getattr(service, call)(job)
+        service.do(job, REQUESTS[Verb(call)]())
     assert refused.value.message == sentence
     assert service.job(job).status is reached
 
@@ -116,10 +117,10 @@ def test_what_a_state_forbids_is_refused_with_its_sentence(pair, reached, call, 
 def test_resume_of_what_runs_and_cancel_of_what_has_ended_change_nothing(pair):
     service, state = pair
     job = running(state)
-    service.resume(job)
+    service.do(job, Resume())
     assert service.job(job).status is S.RUNNING
     ended = brought_to(state, S.COMPLETED, "ended")
-    service.cancel(ended)
+    service.do(ended, Cancel())
     assert service.job(ended).status is S.COMPLETED
 
 
@@ -128,7 +129,7 @@ def test_a_wait_ends_with_the_state_or_with_a_sentence(pair):
     job = brought_to(state, S.STARTING, "slow")
     with pytest.raises(WaitTimeoutError, match=r"^Job 'slow' is STARTING, not RUNNING or FAILED, after 0 seconds\.$"):
         service.wait_for("slow", (S.RUNNING, S.FAILED), 0.05)
-    service.cancel(job)
+    service.do(job, Cancel())
     assert service.wait_for(job, (S.RUNNING, S.FAILED), 5).status is S.FAILED
 
 
@@ -136,12 +137,12 @@ def test_options_of_a_suspended_job_change_and_its_next_run_has_them(pair):
     service, state = pair
     job = running(state)
     with pytest.raises(ConflictError, match=r"^Cannot CONFIGURE, job status is RUNNING, should be SUSPENDED$"):
-        service.configure(job, {"snapshot_interval": "1 second"})
-    service.suspend(job)
-    service.configure(job, {"snapshot_interval": "1 second", "suspend_on_failure": "true"})
+        service.do(job, Configure({"snapshot_interval": "1 second"}))
+    service.do(job, Suspend())
+    service.do(job, Configure({"snapshot_interval": "1 second", "suspend_on_failure": "true"}))
     config = service.job(job).config
     assert (config.snapshot_interval_ms, config.suspend_on_failure, service.job(job).version) == (1000, True, 1)
-    service.resume(job)
+    service.do(job, Resume())
     assert service.wait_for(job, (S.RUNNING,), 20).config == config
 
 
@@ -152,7 +153,7 @@ def test_the_figures_of_stages_stay_with_the_result_if_that_is_wished(pair, stor
     figures = Progress(epoch=5, input_rows=1000, stages={"speed": {"state_rows": 40}})
     state.advance(job, figures)
     assert service.job(job).progress == figures
-    service.cancel(job)
+    service.do(job, Cancel())
     after = service.job(job).progress
     assert (after.input_rows, after.stages) == (1000, figures.stages if stored else {})
 
@@ -161,11 +162,11 @@ def test_the_figures_of_stages_stay_with_the_result_if_that_is_wished(pair, stor
 def test_options_are_taken_back(pair, off):
     service, state = pair
     job = running(state, options={"timeout": "2 hours", "max_accumulated_records": 1000})
-    service.suspend(job)
-    service.configure(job, {"timeout": off, "max_accumulated_records": off})
+    service.do(job, Suspend())
+    service.do(job, Configure({"timeout": off, "max_accumulated_records": off}))
     config = service.job(job).config
     assert (config.timeout_ms, config.max_accumulated_records) == (None, None)
-    service.resume(job)
+    service.do(job, Resume())
     assert service.wait_for(job, (S.RUNNING,), 20).config == config
     service.update(job, request(text="# limited", options={"timeout": "2 hours", "max_accumulated_records": 1000}))
     assert service.job(job).config.timeout_ms == 2 * 3_600_000
@@ -176,7 +177,7 @@ def test_options_are_taken_back(pair, off):
 def test_each_option_that_only_an_update_may_change_is_refused_for_a_suspended_job(pair):
     service, state = pair
     job = running(state)
-    service.suspend(job)
+    service.do(job, Suspend())
     before = service.job(job).config
     values = {
         "requirements": ["six"],
@@ -189,10 +190,10 @@ def test_each_option_that_only_an_update_may_change_is_refused_for_a_suspended_j
     for option in OPTIONS:
         value = values.get(option.name, option.default if option.default is not None else "7")
         if option.fixed is None:
-            service.configure(job, {option.name: value})
+            service.do(job, Configure({option.name: value}))
             continue
         with pytest.raises(UsageError) as refused:
-            service.configure(job, {option.name: value})
+            service.do(job, Configure({option.name: value}))
         assert refused.value.message == f"{option.name} is not supported for configure: {option.fixed}."
     changed = {"max_latency_ms": 1_000, "engine": "own"}
     after = service.job(job).config
@@ -213,10 +214,10 @@ def test_each_option_that_only_an_update_may_change_is_refused_for_a_suspended_j
 def test_what_a_suspended_job_cannot_be_configured_with_is_told(pair, options, message):
     service, state = pair
     job = running(state)
-    service.suspend(job)
+    service.do(job, Suspend())
     before = service.job(job).config
     with pytest.raises(UsageError, match=f"^{re.escape(message)}"):
-        service.configure(job, options)
+        service.do(job, Configure(options))
     assert service.job(job).config == before
 
 

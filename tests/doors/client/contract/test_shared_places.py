@@ -6,7 +6,7 @@ import pytest
 
 from pitstop.errors import ConflictError, IncompatibleError
 from pitstop.model.job import JobState
-from pitstop.model.operation import StateAtStart
+from pitstop.model.operation import Cancel, Resume, StateAtStart, Suspend
 from tests.doors.doors import request, running
 
 INTO_MAP = "# sink: out\n# into: the map 'm'"
@@ -31,12 +31,12 @@ def test_the_second_of_two_jobs_with_one_place_fails_with_the_name_of_the_first(
 def test_a_suspended_job_keeps_its_place_and_an_ended_one_does_not(pair):
     service, state = pair
     first = running(state, "first", INTO_MAP)
-    service.suspend(first)
+    service.do(first, Suspend())
     assert service.wait_for(first, (JobState.SUSPENDED,), 20)
     refused = service.job(running(state, "second", INTO_MAP))
     assert refused.failure == REFUSED.format(state="SUSPENDED")
-    service.cancel(first)
-    service.resume(refused.id)
+    service.do(first, Cancel())
+    service.do(refused.id, Resume())
     assert service.wait_for(refused.id, (JobState.RUNNING, JobState.FAILED), 20).status is JobState.RUNNING
 
 
@@ -63,11 +63,11 @@ def test_an_update_that_would_share_a_place_is_refused_and_the_old_version_goes_
 def test_an_ended_job_whose_place_another_one_has_by_now_is_not_brought_back_unasked(pair):
     service, state = pair
     first = running(state, "first", INTO_MAP)
-    service.cancel(first)
+    service.do(first, Cancel())
     assert service.wait_for(first, (JobState.FAILED,), 20)
     running(state, "second", INTO_MAP)
     with pytest.raises(ConflictError, match=r"^Sink 'out' .* of job 'first' writes into the map 'm', as job 'second'"):
-        service.resume(first)
+        service.do(first, Resume())
     with pytest.raises(ConflictError, match=r"^Sink 'out' .* of job 'first' writes into the map 'm', as job 'second'"):
         service.update(first, request(text=INTO_MAP))
     assert service.job(first).status is JobState.FAILED

@@ -10,6 +10,7 @@ from pitstop.errors import (
     UsageError,
 )
 from pitstop.model.job import JobState, Progress
+from pitstop.model.operation import CancelAndExport, Export
 from pitstop.model.task import StateRows
 from pitstop.service.results import Difference
 from tests.doors.doors import MOMENT, running
@@ -21,7 +22,7 @@ def test_snapshots_are_exported_listed_read_and_deleted(pair):
     service, state = pair
     job = running(state, "hello-world")
     state.advance(job, Progress(epoch=41))
-    record = service.export_snapshot(job, "snapshot-v1")
+    record = service.do(job, Export("snapshot-v1"))
     assert (record.name, record.job_name, record.bytes, record.epoch) == ("snapshot-v1", "hello-world", 1196, 41)
     assert record.created == pytest.approx(MOMENT, abs=1e-6)
     assert service.snapshots() == [record]
@@ -34,7 +35,7 @@ def test_snapshots_are_exported_listed_read_and_deleted(pair):
 def test_state_is_queried_taken_out_and_put_back(pair):
     service, state = pair
     job = running(state, text="# stage: speed bigint")
-    service.export_snapshot(job, "s")
+    service.do(job, Export("s"))
     content = "Köln\nBonn\n".encode()
     made = service.import_state("s", "speed", content, "edited")
     assert (made.name, [record.name for record in service.snapshots()]) == ("edited", ["edited", "s"])
@@ -53,20 +54,20 @@ def test_state_is_queried_taken_out_and_put_back(pair):
 def test_an_export_that_cancels_ends_the_job(pair):
     service, state = pair
     job = running(state)
-    service.export_snapshot(job, "s", cancel=True)
+    service.do(job, CancelAndExport("s"))
     found = service.job(job)
     assert (found.status, found.user_cancelled) == (S.FAILED, True)
     sentence = f"Cannot EXPORT job {job} because it already has a result: Cancelled by user; its state was removed"
     with pytest.raises(ConflictError, match=f"^{sentence}$"):
-        service.export_snapshot(job, "s")
+        service.do(job, Export("s"))
     assert not found.has_state
     assert service.kept_states() == []
 
 
 def test_two_snapshots_are_compared(pair):
     service, state = pair
-    service.export_snapshot(running(state, "one", "# stage: speed bigint"), "a")
-    service.export_snapshot(running(state, "two", "# stage: trend bigint"), "b")
+    service.do(running(state, "one", "# stage: speed bigint"), Export("a"))
+    service.do(running(state, "two", "# stage: trend bigint"), Export("b"))
     found = service.snapshot_diff("a", "b")
     assert Difference("stage trend: kind", None, "window") in found.differences
     assert [line.stage for line in found.report.refusals] == ["speed"]

@@ -10,6 +10,7 @@ from pitstop.errors import (
     UsageError,
 )
 from pitstop.model.job import JobState
+from pitstop.model.operation import Export, Resume, Suspend
 from pitstop.model.report import Verdict
 from tests.doors.doors import brought_to, request, running
 from tests.doubles.workers import ScriptedWorkers
@@ -20,7 +21,7 @@ S = JobState
 def test_a_new_version_is_compared_with_a_job_or_a_snapshot(pair):
     service, state = pair
     job = running(state, text="# stage: speed bigint")
-    service.export_snapshot(job, "s")
+    service.do(job, Export("s"))
     fits = service.check(request(text="# stage: speed bigint\n# stage: more double"), job=job)
     assert [(line.stage, line.verdict) for line in fits.report.lines] == [
         ("source", "restored"),
@@ -92,14 +93,14 @@ def test_what_is_not_there_cannot_be_allowed_to_be_dropped(pair):
 def test_a_suspended_job_is_updated_and_stays_suspended(pair):
     service, state = pair
     job = running(state, text="# stage: speed bigint")
-    service.suspend(job)
+    service.do(job, Suspend())
     done = service.update(job, request(text="# stage: speed bigint\n# stage: more double"))
     assert (done.version, done.snapshot, done.gap_seconds) == (2, "hello-world-before-2", None)
     assert (service.job(job).status, service.job(job).version) == (S.SUSPENDED, 2)
     with pytest.raises(IncompatibleError, match="which stays as it is: stage 'speed'"):
         service.update(job, request(text="# stage: speed double"))
     assert service.job(job).updating
-    service.resume(job)
+    service.do(job, Resume())
     found = service.wait_for(job, (S.RUNNING,), 20)
     assert (found.version, found.updating) == (2, False)
 

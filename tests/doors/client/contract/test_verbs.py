@@ -4,7 +4,7 @@ import pytest
 
 from pitstop.client import Client
 from pitstop.errors import ConflictError, NotFoundError
-from pitstop.model.operation import Verb
+from pitstop.model.operation import Cancel, Resume, Verb
 from tests.doors.doors import request, running
 
 ALL = "suspend resume restart cancel export cancel_and_export update configure rollback discard"
@@ -41,11 +41,11 @@ def test_of_no_job_nothing_can_be_asked(pair):
 def test_a_job_whose_name_is_taken_is_not_brought_back_and_the_list_says_so(pair):
     service, state = pair
     job = running(state)
-    state.cancel(job)
+    state.do(job, Cancel())
     running(state)
     told = {each.verb: each.refused for each in service.verbs(job)}
     with pytest.raises(ConflictError) as refused:
-        service.resume(job)
+        service.do(job, Resume())
     assert told[Verb.RESUME] == told[Verb.UPDATE] == refused.value.message
     with pytest.raises(ConflictError, match="Another active job with equal name"):
         service.update(job, request())

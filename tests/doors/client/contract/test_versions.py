@@ -5,7 +5,7 @@ from sqlalchemy import delete
 
 from pitstop.errors import ConflictError, DropError, IncompatibleError, NotFoundError
 from pitstop.model.job import JobState
-from pitstop.model.operation import StateAtStart
+from pitstop.model.operation import Cancel, StateAtStart
 from pitstop.model.report import Verdict
 from pitstop.service.api import SubmitRequest
 from pitstop.store import schema
@@ -112,7 +112,7 @@ def test_what_cannot_be_gone_back_to_is_told(pair):
     with pytest.raises(ConflictError, match="Version 1 is what job 'hello-world' has now"):
         service.go_back(job, 1)
     state.update(job, request(text="# again"))
-    state.cancel(job)
+    state.do(job, Cancel())
     with pytest.raises(NotFoundError):
         service.graph(job, 3)
 

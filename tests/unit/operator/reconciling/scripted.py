@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from pitstop.operator import kinds
-from pitstop.operator.cluster_names import Image
 from pitstop.operator.errands import Errands, Room
 from pitstop.operator.jobs import job_id
 from pitstop.operator.reconciling.surroundings import Slow, Surroundings
+from pitstop.operator.settings import Image
 from pitstop.operator.world import World
 from pitstop.operator.writing import Writer
 

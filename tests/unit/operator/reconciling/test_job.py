@@ -8,6 +8,7 @@ import pytest
 from pitstop.errors import NotFoundError, UsageError
 from pitstop.kit.waiting import wait_until
 from pitstop.model.job import JobState
+from pitstop.model.operation import Cancel
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.operator import kinds
 from pitstop.operator.errands import Errands, Room
@@ -37,7 +38,8 @@ class Service:
             raise UsageError(self.refusal)
         self.submitted[request.id] = request
 
-    def cancel(self, identity):
+    def do(self, identity, request):
+        assert request == Cancel()
         del self.submitted[identity]
         self.cancelled.append(identity)
 

@@ -6,6 +6,7 @@ import pytest
 
 from pitstop.errors import ConflictError, UsageError
 from pitstop.model.job import JobState
+from pitstop.model.operation import CancelAndExport
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.operator import kinds
 from pitstop.operator.reconciling.snapshot import reconcile_snapshot
@@ -28,8 +29,8 @@ class Service:
     def snapshots(self):
         return list(self.kept.values())
 
-    def export_snapshot(self, identity, name, cancel):
-        self.exports += 1
+    def do(self, identity, request):
+        self.exports, name = self.exports + 1, request.snapshot
         if self.refusal is not None:
             raise self.refusal
         self.kept[name] = SnapshotRecord(name, identity, "job", CREATED + 9, 12, f"/data/{name}@{self.exports}", 1)
@@ -112,7 +113,7 @@ def test_an_export_that_a_job_gives_up_has_failed(lab, looked, service):
 
 
 def test_an_export_that_an_operator_before_has_begun_is_found(lab, looked, service):
-    service.export_snapshot(lab.identity("job"), "state", cancel=True)
+    service.do(lab.identity("job"), CancelAndExport("state"))
     service.refusal, service.state = ConflictError("The job is FAILED."), JobState.FAILED
     assert looked()["state"] == "Exported"
 

@@ -23,8 +23,8 @@ import { useNow, When } from "../../parts/When";
 import { Trace } from "./Folded";
 import classes from "./job.module.css";
 import { causesOf } from "./logic/cause";
+import { modeWords } from "./logic/modes";
 import { snapshotsOf } from "./logic/snapshots";
-import { modeWords } from "./logic/verbs";
 
 /** What a job is, how it is, and why. */
 export function Header({ job }: { job: Job }) {

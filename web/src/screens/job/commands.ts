@@ -1,8 +1,6 @@
 /** What can be done with a job, as lines for a terminal. */
 import { type Command, operands, pathTo } from "../../logic/commands";
-
-/** Verbs that take nothing but a job. */
-export type PlainVerb = "suspend" | "resume" | "restart" | "cancel" | "rollback" | "discard";
+import type { PlainVerb } from "../../logic/verbs";
 
 /** The job as people name it for the command line: an id, where it has no name. */
 export type Named = { id: string; name: string | null };

@@ -13,17 +13,17 @@ import {
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useState } from "react";
 import type { Job } from "../../../api/client";
+import { type DialogVerb, isDialog, type PlainVerb } from "../../../logic/verbs";
 import { ActionButton } from "../../../parts/ActionButton";
 import { CopyAs } from "../../../parts/CopyAs";
 import { SIGNAL } from "../../../parts/theme";
 import { askPlain, useAsked, usePlainVerb } from "../api/act";
 import { useRefusals } from "../api/verbs";
-import { type PlainVerb, plainCommand } from "../commands";
+import { plainCommand } from "../commands";
 import { ActionForm } from "./ActionForm";
 import { ExportForm } from "./ExportForm";
 
-const DIALOGS = ["restart", "export", "rollback", "discard", "cancel"] as const;
-type Open = (typeof DIALOGS)[number] | null;
+type Open = DialogVerb | null;
 
 const route = getRouteApi("/jobs/$job");
 
@@ -36,7 +36,7 @@ export function ActionBar({ job }: { job: Job }) {
   const wanted = route.useSearch().do;
   useEffect(() => {
     if (wanted === undefined) return;
-    setOpen(DIALOGS.find((each) => each === wanted) ?? null);
+    setOpen(isDialog(wanted) ? wanted : null);
     void go({ to: ".", search: ((before: object) => ({ ...before, do: undefined })) as never, replace: true });
   }, [wanted, go]);
   const close = () => setOpen(null);

@@ -1,18 +1,9 @@
 /** What the screen asks of a job; each answers when it is done. */
 import { useEffect, useRef } from "react";
 import { answered, api } from "../../../api/client";
+import type { PlainVerb } from "../../../logic/verbs";
 import { tellProblem } from "../../../parts/confirm";
 import { useAction } from "../../../parts/useAction";
-import type { PlainVerb } from "../commands";
-
-const CALLS = {
-  suspend: (path: { job: string }) => api.POST("/api/v1/jobs/{job}/suspend", { params: { path } }),
-  resume: (path: { job: string }) => api.POST("/api/v1/jobs/{job}/resume", { params: { path } }),
-  restart: (path: { job: string }) => api.POST("/api/v1/jobs/{job}/restart", { params: { path } }),
-  cancel: (path: { job: string }) => api.POST("/api/v1/jobs/{job}/cancel", { params: { path } }),
-  rollback: (path: { job: string }) => api.POST("/api/v1/jobs/{job}/rollback", { params: { path } }),
-  discard: (path: { job: string }) => api.POST("/api/v1/jobs/{job}/discard", { params: { path } }),
-};
 
 /** Does something once it is asked to. A dialog that is open shows what went wrong; one that is closed has the page tell it. */
 export function useAsked<T>(ask: () => Promise<T>, onDone?: (answer: T) => void) {
@@ -38,5 +29,5 @@ export function usePlainVerb(job: string, verb: PlainVerb) {
 }
 
 export function askPlain(job: string, verb: PlainVerb): Promise<unknown> {
-  return answered(CALLS[verb]({ job }) as Promise<{ data?: unknown }>);
+  return answered(api.POST(`/api/v1/jobs/{job}/${verb}`, { params: { path: { job } } }));
 }

@@ -1,1 +1,0 @@
-import{qn as e,rn as t,tr as n}from"./IconAlertTriangle-CmB_367i.js";import{n as r}from"./When-CEPUHc91.js";var i=n(e(),1),a=t();function o(){let e=r(),[t]=(0,i.useState)(()=>Date.now());return(0,a.jsxs)(`span`,{className:`figure`,"aria-hidden":`true`,children:[Math.max(0,Math.round((e-t)/1e3)),` s`]})}export{o as t};

@@ -1,1 +1,0 @@
-import{$t as e,Kt as t,rn as n}from"./IconAlertTriangle-CmB_367i.js";import{t as r}from"./InputBase-Bf0gdIxR.js";var i=n(),a=t(t=>{let n=e([`Input`,`InputWrapper`,`TextInput`],null,t);return(0,i.jsx)(r,{component:`input`,...n,__staticSelector:`TextInput`})});a.classes=r.classes,a.displayName=`@mantine/core/TextInput`;export{a as t};
