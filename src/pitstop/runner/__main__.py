@@ -105,7 +105,7 @@ def run_job(job_id: str, token: int, store_url: str, data: DataFolder, engine: E
             membership.joined = Joined(engine, job.work, Role.RUN)
             membership.joined.at_end(_say_engine_ended)
             spark = membership.joined.session
-            membership.take(job_id)
+            membership.take(job_id, token)
         else:
             spark = session(job.work)
             follow_executors(spark, data)

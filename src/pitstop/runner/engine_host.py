@@ -62,8 +62,10 @@ class _Client:
     session: ClientSession
     job: str | None = None
     """The job that it runs; None while it has none."""
+    token: int = 0
+    """The number of its run: of two runs of a job the later one has the higher."""
     has_gone: bool = False
-    """True once its connection has ended."""
+    """True once its connection has ended, or a later run of its job has come."""
 
     @property
     def is_busy(self) -> bool:
@@ -140,10 +142,7 @@ class EngineHost:
                 door = client.session.door
                 return {"port": door.port, "secret": door.secret}
             if "job" in request and client is not None:
-                client.job = str(request["job"])
-                others = f"an earlier run of job {client.job}"
-                self._release(lambda other: other.job == client.job and other is not client and other.is_busy, others)
-                return {"released": True}
+                return self._take(client, str(request["job"]), int(request["token"]))
             if "facts" in request:
                 return {"facts": self._facts()}
             if "gone" in request:
@@ -175,6 +174,18 @@ class EngineHost:
         self._output.route(name, output_of(pid))
         return client
 
+    def _take(self, client: _Client, job: str, token: int) -> dict[str, Any]:
+        """Give a job to a process: end what earlier runs of it have left here, also of one that hangs and cannot be killed."""
+        with self._lock:
+            client.job, client.token = job, token
+            others = {other for other in self._clients if other.job == job and other is not client}
+        if any(other.token > token for other in others):
+            return {"error": f"a later run of job {job} is there"}
+        for other in others:
+            threading.Thread(target=self._remove, args=(other,), daemon=True, name="earlier run").start()
+        self._release(lambda other: other in others and other.is_busy, f"an earlier run of job {job}")
+        return {"released": True}
+
     def _release(self, runs: Callable[[_Client], bool], what: str) -> None:
         """Wait until no process for which ``runs`` is true is left; TimeoutError if there still is one."""
 
@@ -187,7 +198,12 @@ class EngineHost:
             raise TimeoutError(f"{what} still has a query or tasks")
 
     def _remove(self, client: _Client) -> None:
-        client.has_gone, began = True, time.monotonic()
+        """End all that a process has here, and forget it. Its connection has ended, or its job has another run."""
+        with self._lock:
+            if client.has_gone:
+                return
+            client.has_gone = True
+        began = time.monotonic()
         # A call into Java may never return.
         limit = threading.Timer(STUCK_SECONDS, _end_stuck, (client.pid,))
         limit.daemon = True

@@ -51,9 +51,9 @@ class Joined:
         variables = {VARIABLE: str(levels_of_workers(work_dir))}
         self.session: SparkSession = own_scratch(join_session(door, client, work_dir, variables))
 
-    def take(self, job_id: str) -> None:
-        """Say which job this process runs from now on, and wait until its earlier runs have nothing left in the engine."""
-        self._connection.ask({"job": job_id}, JOB_SECONDS)
+    def take(self, job_id: str, token: int) -> None:
+        """Say which run of a job this process is from now on, and wait until the engine has ended its earlier runs."""
+        self._connection.ask({"job": job_id, "token": token}, JOB_SECONDS)
 
     def has_ended(self, seconds: float) -> bool:
         """Return True if the engine has ended, or ends within ``seconds``."""
@@ -76,10 +76,10 @@ class Membership:
     def __init__(self, joined: Joined | None = None) -> None:
         self.joined = joined
 
-    def take(self, job_id: str) -> None:
+    def take(self, job_id: str, token: int) -> None:
         """Do what :meth:`Joined.take` does, if the run has joined."""
         if self.joined is not None:
-            self.joined.take(job_id)
+            self.joined.take(job_id, token)
 
     def has_ended(self) -> bool:
         """Return True if the engine has ended. Java may end a moment before it."""

@@ -45,7 +45,7 @@ class SparkEngine:
         self._membership = membership or Membership()
 
     def open(self, job: Job, ties: Ties) -> Opened:
-        self._membership.take(job.id)
+        self._membership.take(job.id, job.token)
         prepared = self._prepared_for(job)
         compiled, head_start = prepared.compiled, prepared.head_start
         ties.when_compiled(compiled.config)

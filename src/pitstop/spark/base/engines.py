@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import shlex
 import shutil
 import sys
 import tempfile
@@ -26,6 +27,13 @@ from pitstop.spark.internals.jvm import heap_in_use as heap_in_use
 from pitstop.spark.internals.jvm import is_gone as is_gone
 from pitstop.spark.internals.numpy_arguments import know_numpy_arguments
 
+_PYTHON = """#!/bin/sh
+case "$*" in
+  *.daemon*) exec {python} "$@" 2>{output} ;;
+  *) exec {python} "$@" >{output} 2>&1 ;;
+esac
+"""
+"""The program of Python workers in an engine: Python, that prints elsewhere."""
 PART_IN_ENGINE = 0.2
 """The part of an engine's heap that the state of one job may count on."""
 
@@ -47,7 +55,19 @@ def join_session(door: Door, client: str, work_dir: Path, variables: dict[str, s
     work_dir.mkdir(parents=True, exist_ok=True)
     scratch = tempfile.mkdtemp(prefix=SCRATCH_PREFIX, dir=work_dir.absolute())
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
-    spark = join(door, client, variables | {OUTPUT_VARIABLE: str(output_of(os.getpid()))})
+    output = str(output_of(os.getpid()))
+    spark = join(door, client, variables | {OUTPUT_VARIABLE: output}, _python(Path(scratch, "python"), output))
     for key, value in (STREAM_SETTINGS | {SCRATCH_SETTING: scratch, PART_SETTING: str(PART_IN_ENGINE)}).items():
         spark.conf.set(key, value)
     return spark
+
+
+def _python(file: Path, output: str) -> str:
+    """Write the program that runs as Python in the workers of this process; return its path.
+
+    Without it, they would print where the JVM does, which is that of other jobs, too. A daemon tells Java its port by what it
+    prints.
+    """
+    file.write_text(_PYTHON.format(python=shlex.quote(sys.executable), output=shlex.quote(output)))
+    file.chmod(0o700)
+    return str(file) if os.access(file, os.X_OK) else sys.executable  # the folder may be one from which nothing can be run

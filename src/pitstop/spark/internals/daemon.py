@@ -7,7 +7,6 @@ Sessions name this module in their settings (settings.py); in one that does not 
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 from collections.abc import Callable
@@ -20,7 +19,7 @@ from pyspark import daemon
 _WORKER = "pyspark.worker"
 _run_worker = daemon.worker
 OUTPUT_VARIABLE = "PITSTOP_ENGINE_OUTPUT"
-"""The variable with the path of the file into which workers print."""
+"""The variable of workers whose errors go into the log of a job. What they print is to go there, too."""
 
 
 def _worker(sock: socket, authenticated: bool) -> int:
@@ -64,17 +63,6 @@ def _prepare() -> None:
     worker.read_udfs = read
 
 
-def _print_elsewhere() -> None:
-    """Let the workers of a job in an engine print where its own process prints, and not where the engine does."""
-    output = os.environ.get(OUTPUT_VARIABLE)
-    if output is not None:
-        with contextlib.suppress(OSError):
-            file = os.open(output, os.O_WRONLY)
-            os.dup2(file, 2)
-            os.close(file)
-
-
 if __name__ == "__main__":
-    _print_elsewhere()
     daemon.worker = _worker
     daemon.manager()

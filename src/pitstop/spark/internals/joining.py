@@ -108,11 +108,11 @@ class ClientSession:
         return [str(line) for line in self._java.end(self._session, self._server, CLIENT_VARIABLE, self._client)]
 
 
-def join(door: Door, client: str, workers: dict[str, str]) -> SparkSession:
+def join(door: Door, client: str, workers: dict[str, str], python: str) -> SparkSession:
     """Return the session behind a door: a PySpark session of this process in a JVM that another process has started.
 
     It must not be stopped: its context is that of all. This process can have no other session. ``workers``: variables of the
-    Python workers that work for it.
+    Python workers that work for it; ``python``: their program.
     """
     os.environ[_PORT], os.environ[_SECRET] = str(door.port), door.secret
     try:
@@ -124,6 +124,7 @@ def join(door: Door, client: str, workers: dict[str, str]) -> SparkSession:
     conf = SparkConf(_jconf=java_context.getConf())
     SparkContext._ensure_initialized(gateway=gateway, conf=conf)
     context = SparkContext(gateway=gateway, jsc=java_context, conf=conf, environment=workers | {CLIENT_VARIABLE: client})
+    context.pythonExec = python
     spark = SparkSession(context, JavaObject(_SESSION, gateway._gateway_client))
     # A job's code may mean well and end "its" session.
     for owner in (context, spark):
