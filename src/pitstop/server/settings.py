@@ -32,7 +32,7 @@ class Settings:
     data_dir: Path = setting(
         MISSING,
         "Folder of all data [$PITSTOP_DATA, ~/.pitstop]",
-        factory=lambda: Path.home() / ".pitstop",
+        factory=_usual_folder,
         option="data",
         kind=Path | None,
     )
