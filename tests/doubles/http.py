@@ -12,7 +12,7 @@ from fastapi import FastAPI
 
 from pitstop.rest.access import Access
 from pitstop.rest.app import create_app
-from pitstop.service.api import ServerService
+from pitstop.service.server_api import ServerService
 
 STOP_SECONDS = 5
 

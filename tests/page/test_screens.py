@@ -103,8 +103,8 @@ def test_the_palette_does_what_a_job_allows_and_says_why_not_otherwise(seat):
     page.keyboard.press("Control+k")
     field = page.get_by_placeholder("A job, a snapshot, a map, a place…")
     field.fill("resume fleet-ingest")
-    refused = page.get_by_role("button", name="Resume fleet-ingest")
-    assert refused.get_attribute("aria-disabled") == "true"
+    refused = page.get_by_role("button", name="Resume fleet-ingest", disabled=True)
+    refused.wait_for()  # until the server has said what the job allows
     assert "There is nothing to resume" in refused.inner_text()
     page.keyboard.press("Enter")
     assert field.is_visible(), "what is refused leads nowhere"

@@ -193,8 +193,12 @@ def of_an_older_release(checkpoint):
     """Let a checkpoint that is still empty be one that keeps rolling state as text."""
     facts = checkpoint.facts()
     plan = Plan.from_dict(facts["plan"])
-    older = [replace(stage, layout=stage.layout.in_form(None)) if stage.layout else stage for stage in plan.stages]
+    older = [replace(stage, layout=without_form(stage.layout)) if stage.layout else stage for stage in plan.stages]
     checkpoint.write_facts(facts | {"plan": replace(plan, stages=tuple(older)).to_dict()})
+
+
+def without_form(layout):
+    return replace(layout, parameters={name: value for name, value in layout.parameters.items() if name != "form"})
 
 
 def counted(rows=ALL):

@@ -19,24 +19,18 @@ class MemberSettings:
         option="data",
         kind=Path | None,
     )
-    """The folder of the cluster, which all of its processes share."""
     name: str | None = setting(None, "Name of the member [default: this machine's name]", metavar="NAME")
     cores: int | None = setting(None, "Cores for jobs [default: all]", minimum=1)
-    """The number of cores that jobs may use; None: all cores of the machine."""
     store: str | None = setting(
         None, "The cluster's store in PostgreSQL [$PITSTOP_STORE, else the file in the folder]", metavar="URL"
     )
-    """The URL of the cluster's store; None: the file in its folder."""
     host: str = setting(LOOPBACK, "Address of this machine at which the others reach it; needs --store")
-    """The name or address at which drivers and other members reach this machine."""
     pass_env: tuple[str, ...] = setting(
         (), "Environment variable to pass to jobs, or a pattern such as AWS_*; repeatable", metavar="NAME"
     )
-    """The names or patterns of this process's environment variables that jobs on this member get beside the usual ones."""
     secrets: Path | None = setting(
         None, "Folder with a file for each secret that jobs name (docs/security.md) [$PITSTOP_SECRETS]", metavar="FOLDER"
     )
-    """The folder with a file for each secret that jobs on this member name; None: secrets are variables alone."""
     log_bytes: int = setting(
         64 << 20,
         "Rotate each job's log before it is larger, in MiB",
@@ -46,7 +40,5 @@ class MemberSettings:
         minimum=1,
         metavar="MIB",
     )
-    """The most bytes of a log of a job that runs here. The log is rotated before it is larger."""
     log_files: int = setting(5, "How many older parts of each log to keep beside it", minimum=1)
     print_job_logs: bool = setting(False, "Also print the logs of jobs, for collectors of container output")
-    """True if the logs of jobs that run here also go to the member's standard output."""

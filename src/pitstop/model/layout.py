@@ -60,11 +60,6 @@ class StateLayout:
         """In which of several forms the state is kept, where a kind has several; None: as its first release did."""
         return self.parameters.get("form")
 
-    def in_form(self, form: str | None) -> StateLayout:
-        """The layout of the same stage in that form."""
-        others = {name: value for name, value in self.parameters.items() if name != "form"}
-        return replace(self, parameters=others if form is None else others | {"form": form})
-
     @property
     def never_null(self) -> frozenset[str] | None:
         """The columns that the state's own schema says are never null; None: an older release did not note it."""

@@ -24,7 +24,6 @@ class Image:
         (), "Secret, in the namespace of each cluster, that pulls the image; repeat for more", option="image_pull_secret"
     )
     member_cores: int = setting(1, "Cores that each member lends to jobs", minimum=1)
-    """The number of cores that each member requests and lends to jobs."""
     member_memory: str = setting("2Gi", "Memory of each member")
     control_plane_cores: str = setting("1", "Cores that each control plane requests")
     control_plane_memory: str = setting("4Gi", "Memory of each control plane, and of the drivers in it")
@@ -32,7 +31,6 @@ class Image:
     storage: str = setting("10Gi", "Size of the volume of each cluster")
     storage_class: str | None = setting(None, "Storage class of the volume [default: Kubernetes' default]")
     spares: int = setting(1, "Warm runner processes that each control plane keeps ready", minimum=0)
-    """The number of warm processes that a control plane keeps ready for jobs."""
 
     def of(self, spec: HazelcastSpec) -> Image:
         """Return the image and the resources of a cluster, with what its spec has in the place of the usual."""

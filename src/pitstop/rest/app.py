@@ -18,7 +18,7 @@ from pitstop.rest.metrics import CONTENT_TYPE, exposition
 from pitstop.rest.models import HealthModel
 from pitstop.rest.quick import Quick
 from pitstop.rest.threads import probing, reading
-from pitstop.service.api import ServerService
+from pitstop.service.server_api import ServerService
 
 PREFIX = "/api/v1"
 MOST_BYTES = 32 << 20

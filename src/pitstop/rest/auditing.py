@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from pitstop.model.audit import STATEMENT, USER_HEADER, AuditEntry, Door
 from pitstop.rest.access import LOOKS, Access, Identity
 from pitstop.rest.threads import writing
-from pitstop.service.api import ServerService
+from pitstop.service.server_api import ServerService
 
 AGENTS = {
     "pitstop-cli/": Door.COMMAND_LINE,

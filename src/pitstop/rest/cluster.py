@@ -11,8 +11,8 @@ from pitstop.rest.models import BackupRequest, MemberModel
 from pitstop.rest.paging import Paging, page_of
 from pitstop.rest.strict import StrictRoute
 from pitstop.rest.threads import reading, working
-from pitstop.service.api import ServerService
 from pitstop.service.results import Backup, ClusterInfo, MemberInfo
+from pitstop.service.server_api import ServerService
 from pitstop.service.settings import ServerSettings
 
 

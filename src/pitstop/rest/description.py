@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from pitstop.rest.access import Access
 from pitstop.rest.app import create_app
-from pitstop.service.api import ServerService
+from pitstop.service.server_api import ServerService
 
 
 def description() -> dict[str, Any]:

@@ -17,11 +17,11 @@ from pitstop.model.job import Progress
 from pitstop.rest.access import Access
 from pitstop.rest.strict import StrictRoute
 from pitstop.rest.threads import reading
-from pitstop.service.api import ServerService
 from pitstop.service.changes import Changes
 from pitstop.service.ear import Ear
 from pitstop.service.feed import Feed, FeedEvent, FeedKind, Key
 from pitstop.service.results import JobStatus
+from pitstop.service.server_api import ServerService
 
 MEDIA_TYPE = "text/event-stream"
 LOOK_SECONDS = 1.0

@@ -30,10 +30,11 @@ from pitstop.rest.paging import Paging, page_of
 from pitstop.rest.strict import StrictRoute
 from pitstop.rest.threads import bringing, reading, writing
 from pitstop.rest.waiting import LONGEST_WAIT, Waiters, asked_by
-from pitstop.service.api import ServerService, SubmitRequest
+from pitstop.service.api import SubmitRequest
 from pitstop.service.history import JobHistory, Step
 from pitstop.service.job_views import JobGraph, JobVerb, JobVersion, OptionInForce
 from pitstop.service.results import CheckResult, JobEvents, JobStatus, KeptState, LogPage, UpdateResult
+from pitstop.service.server_api import ServerService
 
 NameOrId = Annotated[str, Path(description="Name or id of a job")]
 

@@ -9,8 +9,8 @@ from fastapi import APIRouter, Query
 from pitstop.rest.models import LogLevelBody
 from pitstop.rest.strict import StrictRoute
 from pitstop.rest.threads import reading, writing
-from pitstop.service.api import ServerService
 from pitstop.service.results import LoggerLevel
+from pitstop.service.server_api import ServerService
 
 
 def router(service: ServerService) -> APIRouter:

@@ -21,9 +21,9 @@ from pitstop.model.job import JobState
 from pitstop.rest.problems import answer
 from pitstop.rest.threads import reading
 from pitstop.rest.waiting import LONGEST_WAIT, Waiters
-from pitstop.service.api import ServerService
 from pitstop.service.asked import JobIs, not_in_time
 from pitstop.service.results import JobStatus
+from pitstop.service.server_api import ServerService
 
 K = TypeVar("K")
 V = TypeVar("V")

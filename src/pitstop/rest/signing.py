@@ -14,7 +14,7 @@ from pitstop.rest.access import LINK_SECONDS, SESSION_SECONDS, Access, Identity,
 from pitstop.rest.models import SignInBody
 from pitstop.rest.strict import StrictRoute
 from pitstop.rest.threads import writing
-from pitstop.service.api import ServerService
+from pitstop.service.server_api import ServerService
 
 MOST_BYTES = 4096
 """Of the request of somebody who has not signed in yet."""

@@ -26,7 +26,7 @@ from pitstop.rest.origins import DESCRIBED, origin_of
 from pitstop.rest.strict import StrictRoute
 from pitstop.rest.threads import ForSql, operators_sql, viewers_sql, working
 from pitstop.rest.waiting import asked_by
-from pitstop.service.api import ServerService
+from pitstop.service.server_api import ServerService
 from pitstop.service.sql_results import Result, Value
 from pitstop.sql.parsing import MOST_LETTERS, parse
 from pitstop.sql.statements import Query, Statement

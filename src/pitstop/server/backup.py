@@ -37,7 +37,7 @@ FORMAT = 1
 
 
 class Backups:
-    """The service.api.BackupDesk of a server."""
+    """The service.server_api.BackupDesk of a server."""
 
     def __init__(self, database: Database, data: DataFolder) -> None:
         self._database, self._data, self._one = database, data, threading.Lock()

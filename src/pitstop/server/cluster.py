@@ -288,8 +288,8 @@ def _kill(folder: DaemonFolder, *processes: Path) -> None:
 
 
 class ServedCluster:
-    """The service.api.Cluster of a server. ``own`` has the members that it starts, if any; ``changed`` wakes other servers;
-    ``engines`` lists the engines that jobs share."""
+    """The service.server_api.Cluster of a server. ``own`` has the members that it starts, if any; ``changed`` wakes other
+    servers; ``engines`` lists the engines that jobs share."""
 
     def __init__(
         self,

@@ -32,18 +32,16 @@ class Settings:
     data_dir: Path = setting(
         MISSING,
         "Folder of all data [$PITSTOP_DATA, ~/.pitstop]",
-        factory=lambda: Path.home() / ".pitstop",
+        factory=_usual_folder,
         option="data",
         kind=Path | None,
     )
-    """The data folder: store, artifacts, checkpoints, snapshots, logs."""
     store: str | None = setting(
         None,
         "Store in PostgreSQL: postgresql://user@host/database; shared-file: that of the data folder, for containers of one "
         "machine [$PITSTOP_STORE, else a file in the data folder]",
         metavar="URL",
     )
-    """The URL of the store, such as ``postgresql://pitstop@host/pitstop``; None: SQLite in the data folder."""
     token: str | None = setting(
         None,
         "File with the token that clients must send [$PITSTOP_TOKEN, else a new one in the data folder]",
@@ -57,31 +55,26 @@ class Settings:
         option="viewer_token_file",
         kind=Path | None,
     )
-    """The bearer token of viewers, who may look at everything and change nothing; None: there are no viewers."""
     metrics_token: str | None = setting(
         None,
         "File with the token for Prometheus, which allows /metrics and nothing else [$PITSTOP_METRICS_TOKEN]",
         option="metrics_token_file",
         kind=Path | None,
     )
-    """The bearer token of Prometheus, good for ``/metrics`` alone; None: it needs the token of viewers or operators."""
     host_names: tuple[str, ...] = setting(
         (),
         "Name under which clients call the server, beside its addresses and this machine's name; repeatable",
         option="host_name",
         metavar="NAME",
     )
-    """The names by which clients may call the server, besides addresses, ``localhost`` and this machine's own name."""
     pass_env: tuple[str, ...] = setting(
         (),
         "Environment variable to pass to jobs, or a pattern such as AWS_*; repeatable (docs/security.md)",
         metavar="NAME",
     )
-    """The names or patterns of the server's environment variables that jobs get beside the usual ones."""
     secrets: Path | None = setting(
         None, "Folder with a file for each secret that jobs name (docs/security.md) [$PITSTOP_SECRETS]", metavar="FOLDER"
     )
-    """The folder with a file for each secret that jobs name; None: secrets are variables alone."""
     spares: int = setting(1, "Warm runner processes to keep ready", minimum=0)
     """The number of warm runner processes that are kept ready. Each holds an idle Spark session (some 400 MB)."""
     engine: str = setting(
@@ -91,7 +84,6 @@ class Settings:
         unset="",
         metavar="NAME",
     )
-    """The engine of jobs whose option ``engine`` says nothing: own, shared, or a name."""
     master: str = setting("local[*]", "Spark master of the runners")
     members: int = setting(
         0, "Members to start here, each with one core for jobs, and a Spark master for them", minimum=0, maximum=64
@@ -107,7 +99,6 @@ class Settings:
     With an address there can be members even if the server itself starts none.
     """
     runners_on_members: bool = setting(False, "Let members run the drivers of jobs, too, not this machine alone")
-    """True if members start the runners of jobs, so that the runners of a lost machine start again on another one."""
     query_seconds: float = setting(
         USUAL_SECONDS, "Seconds that a SELECT may take; a SELECT on a stream has no limit", minimum=0.1
     )
@@ -122,7 +113,6 @@ class Settings:
         option="index",
         metavar="URL",
     )
-    """The only sources of packages: URLs of indexes (PEP 503), or folders of wheels."""
     source_distributions: bool = setting(False, "Allow building packages here, which runs their code")
     log_bytes: int = setting(
         64 << 20,
@@ -133,10 +123,8 @@ class Settings:
         minimum=1,
         metavar="MIB",
     )
-    """The most bytes of a log, of the server or a job. The log is rotated before it is larger."""
     log_files: int = setting(5, "How many older parts of each log to keep beside it", minimum=1)
     print_job_logs: bool = setting(False, "Also print the logs of jobs, for collectors of container output")
-    """True if the logs of jobs also go to the server's standard output."""
     keep: Retention = setting(
         USUAL,
         f"How much growing data to keep: {', '.join(record.name for record in KEPT)}; repeatable (docs/keeping.md) "
@@ -144,7 +132,6 @@ class Settings:
         kind=list[str] | None,
         metavar="NAME=VALUE",
     )
-    """The limits on data that grows: amounts and times."""
     stop_jobs_on_exit: bool = setting(False, "End the runners with the server; jobs go on at the next start")
 
     def secret_variables(self) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,7 +11,6 @@ from pitstop.control.compatibility import Judge
 from pitstop.control.going_back import own_snapshot
 from pitstop.control.ports import CONTROL, PROGRESS, Registry, Waiter, Wake, Workers
 from pitstop.control.scaling import quorum_of
-from pitstop.control.snapshot_use import goes_back_to, is_unread, job_that_needs
 from pitstop.errors import ConflictError, EngineError, NotFoundError, UsageError, WaitTimeoutError
 from pitstop.kit.ids import check_job_id, check_name, new_job_id
 from pitstop.maps.ports import MapStore
@@ -37,11 +35,10 @@ from pitstop.model.origin import ELSEWHERE, PathOrigin
 from pitstop.model.retention import USUAL, Retention
 from pitstop.model.selecting import OPERATOR, Asker
 from pitstop.model.snapshot import SnapshotRecord
-from pitstop.model.task import StateRows
 from pitstop.plan.model import Plan
 from pitstop.service import updates
 from pitstop.service.adopting import AdoptionDesk
-from pitstop.service.api import NOTHING_SAID, OPERATION_SECONDS, UPDATE_SECONDS, BackupDesk, Cluster, SubmitRequest
+from pitstop.service.api import NOTHING_SAID, OPERATION_SECONDS, UPDATE_SECONDS, SubmitRequest
 from pitstop.service.artifacts import store_artifact, usual_name
 from pitstop.service.asked import Answered, Asked, wait
 from pitstop.service.audit import AuditTrail
@@ -50,11 +47,11 @@ from pitstop.service.dependencies import Dependencies, NothingInstalled
 from pitstop.service.job_views import version_of
 from pitstop.service.log_levels import LogLevels
 from pitstop.service.map_verbs import MapVerbs
-from pitstop.service.reads import Reads
 from pitstop.service.results import Backup, CheckResult, ClusterInfo, JobStatus, UpdateResult
-from pitstop.service.saved_state import StateDesk
 from pitstop.service.selecting import NoQueries, Queries
+from pitstop.service.server_api import BackupDesk, Cluster
 from pitstop.service.sessions import EndedSessions
+from pitstop.service.snapshot_verbs import SnapshotVerbs
 from pitstop.service.sql_results import Result
 from pitstop.service.statements import Statements
 from pitstop.sql.catalog import Catalog
@@ -62,7 +59,7 @@ from pitstop.sql.parsing import parse
 from pitstop.sql.statements import Statement
 
 
-class LocalService(Reads, MapVerbs, LogLevels):
+class LocalService(SnapshotVerbs, MapVerbs, LogLevels):
     """The service on a registry and a map store in this process.
 
     The service wakes the control plane after it has written a request, and the control loop notifies ``changes``. ``cluster`` is
@@ -89,11 +86,10 @@ class LocalService(Reads, MapVerbs, LogLevels):
         queries: Queries | None = None,
         backups: BackupDesk | None = None,
     ) -> None:
-        Reads.__init__(self, registry, data, changes, retention)
+        SnapshotVerbs.__init__(self, registry, data, changes, retention, workers)
         MapVerbs.__init__(self, maps)
         LogLevels.__init__(self, data, self._find)
-        self._states, self._judge = StateDesk(workers, data), Judge(registry, workers, data)
-        self._adoptions = AdoptionDesk(workers, data)
+        self._judge, self._adoptions = Judge(registry, workers, data), AdoptionDesk(workers, data)
         self._wake, self._cluster, self._now, self._new_id = wake, cluster, now, new_id
         self._sessions = sessions
         self._audit, self._statements = audit, Statements(self, catalog, queries or NoQueries())
@@ -267,41 +263,6 @@ class LocalService(Reads, MapVerbs, LogLevels):
             operation = self._registry.add_operation(job.id, checked_request)
         return self._pending(job, operation)
 
-    # snapshots
-
-    def delete_snapshot(self, name: str) -> None:
-        with self._registry.transaction():
-            self._refuse_if_exporting(name)
-            self._refuse_if_needed(name)
-            folder = Path(self._snapshot_record(name).path)
-            self._registry.delete_snapshot(name)
-        # Only after no name leads to it. Files that a crash leaves are swept up.
-        shutil.rmtree(folder, ignore_errors=True)
-
-    def query_state(self, snapshot: str, stage: str, sql: str, limit: int = 1000) -> StateRows:
-        return self._states.query(self._snapshot_record(snapshot).path, stage, sql, limit)
-
-    def export_state(self, snapshot: str, stage: str) -> bytes:
-        return self._states.export(self._snapshot_record(snapshot).path, stage)
-
-    def import_state(self, snapshot: str, stage: str, content: bytes, name: str | None = None) -> SnapshotRecord:
-        record, target = self._snapshot_record(snapshot), check_name("snapshot", name or snapshot)
-        self._refuse_if_exporting(target)
-
-        def register(new: SnapshotRecord) -> None:
-            try:
-                with self._registry.transaction():
-                    self._refuse_if_exporting(target)
-                    if self._snapshot_record(snapshot).path != record.path:
-                        raise ConflictError(f"Snapshot '{snapshot}' was replaced while rows were put into it: do it again.")
-                    self._registry.add_snapshot(new)
-            except (ConflictError, NotFoundError):
-                # Refused. After any other error it may be registered all the same; files without a name are swept up.
-                shutil.rmtree(new.path, ignore_errors=True)
-                raise
-
-        return self._states.put(record.path, stage, content, target, register)
-
     def adopt(
         self,
         request: SubmitRequest,
@@ -327,12 +288,6 @@ class LocalService(Reads, MapVerbs, LogLevels):
                 self._registry.add_snapshot(new)
 
         return self._adoptions.adopt(task, register)
-
-    def _refuse_if_taken(self, snapshot: str) -> None:
-        """Raise ConflictError if there is a snapshot of that name, or a job makes one."""
-        self._refuse_if_exporting(snapshot)
-        if self._registry.get_snapshot(snapshot) is not None:
-            raise ConflictError(f"There is a snapshot '{snapshot}': choose another name (--name), or delete it.")
 
     def server_info(self) -> ClusterInfo:
         return self._cluster.info()
@@ -384,27 +339,6 @@ class LocalService(Reads, MapVerbs, LogLevels):
             return current if current.state is OperationState.DONE else None
 
         return Asked(Answered(operation.id), look, _not_done(job, operation, seconds), seconds)
-
-    def _refuse_if_needed(self, snapshot: str) -> None:
-        job = job_that_needs(snapshot, self._registry, self._data)
-        if job is None:
-            return
-        if is_unread(job):
-            reason = f"Job '{job.display_name}' is not compiled yet, and its code may start from snapshot '{snapshot}'"
-            raise ConflictError(f"{reason}: wait for that, or cancel the job.")
-        if goes_back_to(snapshot, job, self._registry):
-            raise ConflictError(f"Job '{job.display_name}' is going back to snapshot '{snapshot}': wait for that.")
-        needs = f"Job '{job.display_name}' needs snapshot '{snapshot}' until it has an epoch of its own"
-        raise ConflictError(
-            f"{needs}: {'discard the job' if job.state.terminal else 'wait for that, or cancel and discard the job'}."
-        )
-
-    def _refuse_if_exporting(self, snapshot: str, but: Job | None = None) -> None:
-        """Raise ConflictError if another job is exporting to this name: its files would be overwritten."""
-        for other in self._registry.jobs(include_ended=False):
-            for operation in self._registry.open_operations(other.id) if but is None or other.id != but.id else ():
-                if snapshot_of(operation.request) == snapshot:
-                    raise ConflictError(f"Job '{other.display_name}' is exporting to snapshot '{snapshot}' right now: try again.")
 
 
 def _not_done(job: Job, operation: Operation, seconds: float) -> Callable[[], NoReturn]:

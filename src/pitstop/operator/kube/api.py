@@ -199,15 +199,13 @@ def code_of(error: ApiFault) -> int | None:
     return error.response.status_code if isinstance(error, httpx2.HTTPStatusError) else None
 
 
-def kube_config(context: str | None = None) -> KubeConfig:
+def kube_config() -> KubeConfig:
     """Return the way to the API server: ``$KUBECONFIG``, else the service account of this pod, else ``~/.kube/config``.
 
-    UsageError if none of them exists, or there is no such context.
+    UsageError if none of them exists.
     """
     try:
         config = KubeConfig.from_env()
-        if context is not None:
-            config = KubeConfig(clusters=config.clusters, users=config.users, contexts=config.contexts, current_context=context)
         config.get()
     except ConfigError as error:
         raise UsageError(f"No way to the API server of Kubernetes was found: {error}. Set KUBECONFIG.") from None

@@ -3,7 +3,7 @@ import { useMemo } from "react";
 import { count } from "../../logic/format";
 import { type Answer, gridRows } from "../../parts/rows/grid";
 import { RowsTable } from "../../parts/rows/RowsTable";
-import { Notice } from "../update/Notice";
+import { Notice } from "../../parts/version/Notice";
 
 /** The rows that a query has given. */
 export function Results({ found, limit }: { found: Answer; limit: number }) {

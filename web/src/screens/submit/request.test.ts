@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { NO_ARTIFACT } from "../../parts/artifact";
-import { EMPTY_DRAFT } from "../update/draft";
+import { EMPTY_DRAFT } from "../../parts/version/draft";
 import { nameHolder, type Submission, submitBody, submitCommand } from "./request";
 
 const ASKED: Submission = {

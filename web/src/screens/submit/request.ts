@@ -1,7 +1,7 @@
 /** A job to submit, as a request and as a line for a terminal. */
 import { type Command, operands } from "../../logic/commands";
 import { artifactRequest, stemOf } from "../../parts/artifact";
-import { type Draft, draftOptions, draftWords } from "../update/draft";
+import { type Draft, draftOptions, draftWords } from "../../parts/version/draft";
 
 export type Submission = {
   draft: Draft;

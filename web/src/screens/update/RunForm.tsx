@@ -4,9 +4,9 @@ import type { Job } from "../../api/client";
 import { ActionButton } from "../../parts/ActionButton";
 import { artifactCurl } from "../../parts/artifact";
 import { CopyAs } from "../../parts/CopyAs";
+import type { Draft } from "../../parts/version/draft";
+import classes from "../../parts/version/update.module.css";
 import { useViewerRefusal } from "../../parts/viewer";
-import type { Draft } from "./draft";
-import classes from "./update.module.css";
 import { type UpdateAsked, updateCommand } from "./useUpdate";
 
 const WATCHES = [

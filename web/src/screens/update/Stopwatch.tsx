@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 import { duration } from "../../logic/format";
-import classes from "./update.module.css";
+import classes from "../../parts/version/update.module.css";
 
 const TICK_MS = 100;
 

@@ -4,7 +4,7 @@ import { type Command, pathTo } from "../../logic/commands";
 import { artifactFile, artifactRequest } from "../../parts/artifact";
 import type { AnyReport } from "../../parts/report";
 import { useAction } from "../../parts/useAction";
-import { type Draft, draftOptions, draftWords } from "./draft";
+import { type Draft, draftOptions, draftWords } from "../../parts/version/draft";
 
 export type UpdateAsked = {
   draft: Draft;

@@ -1,7 +1,7 @@
 /** A compiled plan as the graph of a pipeline, and what an update makes of each stage of two graphs. */
 import type { JobGraph } from "../../api/client";
-import type { StageFacts, StageMark } from "../../parts/graph/looks";
-import type { AnyReport } from "../../parts/report";
+import type { StageFacts, StageMark } from "../graph/looks";
+import type { AnyReport } from "../report";
 
 type Node = JobGraph["nodes"][number];
 type Marked = Record<string, StageFacts>;

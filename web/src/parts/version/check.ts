@@ -2,8 +2,8 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { type Report, upload } from "../../api/client";
 import { type Command, operands } from "../../logic/commands";
-import { artifactFile, artifactRequest } from "../../parts/artifact";
-import { useAction } from "../../parts/useAction";
+import { artifactFile, artifactRequest } from "../artifact";
+import { useAction } from "../useAction";
 import { type Draft, draftOptions, draftWords } from "./draft";
 
 export type Checked = { plan: Record<string, unknown>; report: Report | null; text: string };

@@ -1,5 +1,5 @@
 import { Button, Group, Text } from "@mantine/core";
-import { Seconds } from "../../parts/Seconds";
+import { Seconds } from "../Seconds";
 
 /** Says that a check goes on, and for how long, and can end it. */
 export function Checking({ pending, onStop }: { pending: boolean; onStop: () => void }) {

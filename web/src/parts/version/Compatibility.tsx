@@ -1,8 +1,8 @@
 import { Stack, Text, Title } from "@mantine/core";
 import { useMemo } from "react";
 import type { JobGraph } from "../../api/client";
-import { PipelineGraph } from "../../parts/graph/PipelineGraph";
-import { ReportTable } from "../../parts/ReportTable";
+import { PipelineGraph } from "../graph/PipelineGraph";
+import { ReportTable } from "../ReportTable";
 import type { Checked } from "./check";
 import { graphOfPlan } from "./plan";
 import { Remedy } from "./Remedy";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { NO_ARTIFACT } from "../../parts/artifact";
+import { NO_ARTIFACT } from "../artifact";
 import {
   carried,
   type Draft,

@@ -1,5 +1,5 @@
 /** A new version as it is being put together: code, options, whose state goes on under another name, and whose may go. */
-import { type Artifact, artifactRequest, artifactWords, NO_ARTIFACT } from "../../parts/artifact";
+import { type Artifact, artifactRequest, artifactWords, NO_ARTIFACT } from "../artifact";
 
 export type OptionRow = { id: number; name: string; value: string };
 export type Draft = {

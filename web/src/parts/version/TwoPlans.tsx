@@ -1,8 +1,8 @@
 import { Text, Title } from "@mantine/core";
 import { useMemo } from "react";
 import type { JobGraph } from "../../api/client";
-import { PipelineGraph } from "../../parts/graph/PipelineGraph";
-import type { AnyReport } from "../../parts/report";
+import { PipelineGraph } from "../graph/PipelineGraph";
+import type { AnyReport } from "../report";
 import { marksOf } from "./plan";
 import classes from "./update.module.css";
 
