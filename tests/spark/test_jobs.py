@@ -262,8 +262,8 @@ def test_a_job_whose_checkpoint_was_removed_by_hand_does_not_start_empty(spark, 
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda s: s.filter("speed > 3"), r"Stage 'filter' \(.*\): there is no column 'speed'. There are: k, v, at, ts"),
-        (lambda s: s.select("k +"), r"Stage 'select' \(.*\): cannot read the expression"),
+        (lambda s: s.filter("speed > 3"), r"Stage 'filter speed' \(.*\): there is no column 'speed'. There are: k, v, at, ts"),
+        (lambda s: s.select("k +"), r"Stage 'select k' \(.*\): cannot read the expression"),
         (lambda s: s.with_timestamps("k"), r"Stage 'timestamps-2' \(.*\) sets the event time that stage 'timestamps' .* has set"),
         (lambda s: s.group_by("vin").window(ps.tumbling("1 s")).aggregate("w", n=ps.count()), "Stage 'w' .*no column 'vin'"),
         (lambda s: s.transform(lambda df: df.dropDuplicates(["k"])), "keeps state .*which a transform must not"),

@@ -9,6 +9,7 @@ from pitstop.errors import PipelineError
 from pitstop.kit.durations import Duration, milliseconds
 from pitstop.pipeline.aggregates import Aggregate
 from pitstop.pipeline.nodes import Rows
+from pitstop.pipeline.schemas import ddl
 from pitstop.pipeline.sinks import Sink
 from pitstop.pipeline.specs import (
     DistinctSpec,
@@ -63,8 +64,8 @@ class KeyedStage(Generic[S]):
         self,
         name: str,
         function: Callable[..., Any],
-        state: str,
-        output: str,
+        state: Any,
+        output: Any,
         ttl: Duration | None = None,
         on_evict: Callable[..., Any] | None = None,
         dead_letters: Sink | None = None,
@@ -72,9 +73,9 @@ class KeyedStage(Generic[S]):
     ) -> S:
         """Make rows by a Python function that keeps state for each group.
 
-        ``function(state, row)``: ``state`` has the fields of the DDL ``state`` as attributes, None at first, which the
-        function reads and sets; ``row`` is a Row. It returns None, a row of the DDL ``output`` (a tuple, a dict, or a
-        single value for a single column), or a list of rows. Columns out: the keys, then those of ``output``.
+        ``state`` and ``output`` are DDL, a StructType or a dataclass. ``function(state, row)`` gets the fields of ``state`` as
+        attributes, None at first, which it reads and sets; ``row`` is a Row. It returns None, a row of ``output`` (a tuple, a
+        dict, or a single value for a single column), or a list of rows. Columns out: the keys, then those of ``output``.
 
         With ``ttl``, the state of a group is dropped when the watermark, or a row of the group, is ``ttl`` or more after
         its last event, and ``on_evict(state, key, time)``, which may return rows too, is called before (``key`` a tuple,
@@ -98,7 +99,7 @@ class KeyedStage(Generic[S]):
             raise PipelineError(f"Stage '{name}' drops no late rows without a ttl, so late would get none: leave it out.")
         ttl_ms = None if ttl is None else milliseconds(ttl, "time to live")
         has_dead_letters = dead_letters is not None
-        spec = MapStatefulSpec(self._keys, function, state, output, ttl_ms, on_evict, timestamp, has_dead_letters)
+        spec = MapStatefulSpec(self._keys, function, ddl(state), ddl(output), ttl_ms, on_evict, timestamp, has_dead_letters)
         stage = self._stage._then(spec, name)
         keep_late(late, name, spec, self._stage)
         if dead_letters is None:

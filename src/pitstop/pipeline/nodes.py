@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
@@ -13,6 +13,7 @@ from pitstop.kit.ids import check_name
 from pitstop.pipeline.sinks import Sink
 from pitstop.pipeline.sources import Source
 from pitstop.pipeline.specs import SinkSpec, SourceSpec, Spec
+from pitstop.pipeline.titles import title
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +67,7 @@ class Graph:
         """``location``: gives the place where the present stage is defined; None: the file and line of the caller."""
         self.nodes: list[Node] = []
         self._location = location or _caller_location
+        self._former_names: dict[str, str] = {}
 
     def add(self, spec: Spec, name: str, inputs: tuple[Node, ...] = ()) -> Node:
         """Add a node and return it; UsageError if the name is not valid, PipelineError if another node has it."""
@@ -81,6 +83,7 @@ class Graph:
     def with_specs(self, changed: Mapping[str, Spec]) -> Graph:
         """Return the graph with other specs for the stages of these names."""
         other, copies = Graph(self._location), dict[int, Node]()
+        other._former_names = dict(self._former_names)
         for node in self.nodes:
             inputs = tuple(copies[id(parent)] for parent in node.inputs)
             copies[id(node)] = replace(node, spec=changed.get(node.name, node.spec), inputs=inputs)
@@ -88,13 +91,22 @@ class Graph:
         return other
 
     def free_name(self, base: str) -> str:
-        """Return ``filter``, ``filter-2``, ... for a stage without state, whose name the user need not choose."""
-        used_names = {node.name for node in self.nodes}
-        number, name = 1, base
-        while name in used_names:
-            number += 1
-            name = f"{base}-{number}"
-        return name
+        """Return ``in-time``, ``in-time-2``, ... for a stage without state, whose name the user need not choose."""
+        return _first_free(base, {node.name for node in self.nodes})
+
+    def add_unnamed(self, spec: Spec, inputs: tuple[Node, ...]) -> Node:
+        """Add a node to which the user gave no name."""
+        former_names = {self.former_name(node.name) for node in self.nodes}
+        name = self.free_name(title(spec, [parent.name for parent in inputs]))
+        self._former_names[name] = _first_free(spec.op, former_names)
+        return self.add(spec, name, inputs)
+
+    def former_name(self, name: str) -> str:
+        """Return the name that a stage has had since the first release, such as ``filter-2``.
+
+        The names of sinks are made of it where the user gives none. They stand beside the rows that those have written.
+        """
+        return self._former_names.get(name, name)
 
 
 class Rows:
@@ -116,8 +128,17 @@ class Rows:
         for other in others:
             if other._graph is not self._graph:
                 raise PipelineError(f"Stage '{other.name}' belongs to another pipeline.")
-        chosen = name if name is not None else self._graph.free_name(spec.op)
-        return type(self)(self._graph, self._graph.add(spec, chosen, (self._node, *(other._node for other in others))))
+        inputs = (self._node, *(other._node for other in others))
+        node = self._graph.add_unnamed(spec, inputs) if name is None else self._graph.add(spec, name, inputs)
+        return type(self)(self._graph, node)
+
+
+def _first_free(base: str, used_names: Collection[str]) -> str:
+    number, name = 1, base
+    while name in used_names:
+        number += 1
+        name = f"{base}-{number}"
+    return name
 
 
 def _caller_location() -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from pitstop.pipeline.names import column_before
 from pitstop.pipeline.nodes import Node
+from pitstop.pipeline.row_specs import DropSpec, ExplodeSpec, RenameSpec, SplitSpec
 from pitstop.pipeline.sinks import RowOrder
 from pitstop.pipeline.specs import (
     FilterSpec,
@@ -18,7 +19,7 @@ from pitstop.pipeline.specs import (
 )
 
 END, EARLY = "window_end", "is_early"
-_CARRYING = (SelectSpec, FilterSpec, WithColumnsSpec, TimestampsSpec)
+_CARRYING = (SelectSpec, FilterSpec, WithColumnsSpec, TimestampsSpec, RenameSpec, DropSpec, ExplodeSpec, SplitSpec)
 """Stages that can pass on one column more than their user asks for."""
 
 Makes = Callable[[Node, str], bool]

@@ -1,4 +1,7 @@
-"""Sources, from which rows come. Each is a value; the engine opens it."""
+"""Sources, from which rows come. Each is a value; the engine opens it.
+
+The ``schema`` of a source is DDL (``id bigint, name string``), a StructType of Spark, or a dataclass.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from pitstop.kit.durations import Duration, milliseconds
 from pitstop.machine.local_paths import local_path, scheme_of
 from pitstop.pipeline.kafka_security import KafkaSecurity, security_of
 from pitstop.pipeline.kafka_values import Format, values_of
+from pitstop.pipeline.schemas import ddl, optional_ddl
 
 _CORRUPT_RECORD = re.compile(r"(?i)(^|[\s,`])_corrupt_record\b")
 """Spark's own column for rows that do not parse, in a DDL text."""
@@ -93,7 +97,7 @@ def _is_json(text: str) -> bool:
 
 def csv_tail(
     path: str,
-    schema: str,
+    schema: Any,
     glob: str = "*.csv",
     separator: str = ",",
     max_bytes: int = 16 * 1024 * 1024,
@@ -121,7 +125,7 @@ def csv_tail(
     return Source(
         "csv_tail",
         {"path": str(path), "glob": glob, "maxBytes": str(max_bytes), "multiline": str(multiline).lower()},
-        schema=schema,
+        schema=ddl(schema),
         parse="csv",
         parse_options={"sep": separator, "escape": '"'},
     )
@@ -139,7 +143,7 @@ def _instead(path: str) -> str:
 
 def http_poll(
     url: str,
-    schema: str,
+    schema: Any,
     limit: int = 200,
     interval: Duration = "2 seconds",
     timeout: Duration = "10 seconds",
@@ -174,7 +178,7 @@ def http_poll(
             "maxRows": str(max_rows),
             **({"headers": json.dumps(dict(headers))} if headers else {}),
         },
-        schema=schema,
+        schema=ddl(schema),
         parse="json",
     )
 
@@ -186,7 +190,7 @@ def kafka(
     topics: Sequence[str] = (),
     pattern: str | None = None,
     value: Format = "json",
-    schema: str | None = None,
+    schema: Any = None,
     schema_registry: str | None = None,
     schema_folder: str | None = None,
     avro_schema: str | None = None,
@@ -244,7 +248,7 @@ def kafka(
     for name in names:
         if not TOPIC.fullmatch(name):
             raise UsageError(f"{name!r} is not a topic name: use at most 249 letters, digits, '.', '_' and '-'.")
-    values = values_of(value, schema, schema_registry, schema_folder, avro_schema, op_column, number_times)
+    values = values_of(value, optional_ddl(schema), schema_registry, schema_folder, avro_schema, op_column, number_times)
     if on_loss not in ("fail", "wait", "continue"):
         raise UsageError(f"on_loss is fail, wait or continue, not {on_loss!r}.")
     if isolation not in ("read_committed", "read_uncommitted"):
@@ -340,7 +344,7 @@ def map_entries(map_name: str) -> Source:
     return Source("map_entries", {"map": map_name}, bounded=True)
 
 
-def files(path: str, format: str, schema: str | None = None, streaming: bool = False, **options: Any) -> Source:
+def files(path: str, format: str, schema: Any = None, streaming: bool = False, **options: Any) -> Source:
     """Read files of a folder by Spark's own reader; ``format`` is ``csv``, ``json``, ``parquet`` or ``text``.
 
     Batch by default (the job completes when they are read); with ``streaming=True`` the folder is watched
@@ -359,6 +363,7 @@ def files(path: str, format: str, schema: str | None = None, streaming: bool = F
     count as in ``csv_tail``. URLs of other file systems are read if Spark has their jar. Columns of folders (``day=7/``) have
     the types of the schema; without a schema Spark guesses them, and takes ``007`` for a number.
     """
+    columns = optional_ddl(schema)
     if format not in ("csv", "json", "parquet", "text"):
         raise UsageError(f"files reads csv, json, parquet or text, not {format!r}.")
     if streaming and schema is None and format != "text":
@@ -368,11 +373,11 @@ def files(path: str, format: str, schema: str | None = None, streaming: bool = F
             f"files reads folders, and {str(path)!r} is not one: put its files into a folder of the machine that jobs run on, or "
             "read JSON over HTTP with http_poll."
         )
-    own = any(name.casefold() in _OWN_WAYS for name in options) or _CORRUPT_RECORD.search(schema or "") is not None
+    own = any(name.casefold() in _OWN_WAYS for name in options) or _CORRUPT_RECORD.search(columns or "") is not None
     return Source(
         "files",
         {"path": str(path), "format": format} | {k: str(v) for k, v in options.items()},
-        schema=schema,
+        schema=columns,
         bounded=not streaming,
         tells_bad=format in ("csv", "json") and not own,
     )
@@ -380,7 +385,7 @@ def files(path: str, format: str, schema: str | None = None, streaming: bool = F
 
 def delta(
     path: str,
-    schema: str | None = None,
+    schema: Any = None,
     *,
     start: str | int | datetime = "earliest",
     changes: bool = False,
@@ -433,7 +438,7 @@ def delta(
             "maxFiles": str(max_files),
             "maxBytes": str(max_bytes),
         },
-        schema=schema,
+        schema=optional_ddl(schema),
         bounded=not streaming,
     )
 
@@ -450,9 +455,9 @@ def _delta_start(start: str | int | datetime) -> str:
     return f"time:{time_ms}"
 
 
-def items(rows: Sequence[Sequence[Any] | dict[str, Any]], schema: str) -> Source:
+def items(rows: Sequence[Sequence[Any] | dict[str, Any]], schema: Any) -> Source:
     """Read a fixed list of ``rows``, which have the columns of ``schema`` (DDL), for tests and examples; bounded."""
-    return Source("items", schema=schema, bounded=True, reader=tuple(rows))
+    return Source("items", schema=ddl(schema), bounded=True, reader=tuple(rows))
 
 
 def rate(rows_per_second: int = 10, start: int = 0) -> Source:
@@ -465,7 +470,7 @@ def rate(rows_per_second: int = 10, start: int = 0) -> Source:
     return Source("rate", {"rowsPerSecond": str(rows_per_second), "start": str(start)})
 
 
-def spark(format: str, schema: str | None = None, *, jars: Sequence[str] = (), streaming: bool = True, **options: Any) -> Source:
+def spark(format: str, schema: Any = None, *, jars: Sequence[str] = (), streaming: bool = True, **options: Any) -> Source:
     """Read anything that Spark can read by the name of a ``format``, with the ``options`` of its reader.
 
     ``schema`` is the DDL of its rows, for formats that need one. With ``streaming=False`` it is read as a batch, the source ends,
@@ -481,7 +486,7 @@ def spark(format: str, schema: str | None = None, *, jars: Sequence[str] = (), s
     return Source(
         "spark",
         {"format": format, "options": options_text(options), **files_of_jars},
-        schema=schema,
+        schema=optional_ddl(schema),
         bounded=not streaming,
     )
 
@@ -491,13 +496,13 @@ def options_text(options: Mapping[str, Any]) -> str:
     return json.dumps({name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in options.items()})
 
 
-def custom(data_source: type, schema: str | None = None, **options: Any) -> Source:
+def custom(data_source: type, schema: Any = None, **options: Any) -> Source:
     """Read a user-defined source: a ``pyspark.sql.datasource.DataSource`` class with a ``streamReader``.
 
     Its offsets must be explicit and seekable: reading between the same two offsets gives the same rows. ``data_source`` is the
     class, ``schema`` the DDL of its rows (None: it says them itself), and ``options`` are those that it reads.
     """
-    return Source("custom", {k: str(v) for k, v in options.items()}, schema=schema, reader=data_source)
+    return Source("custom", {k: str(v) for k, v in options.items()}, schema=optional_ddl(schema), reader=data_source)
 
 
 def __dir__() -> list[str]:

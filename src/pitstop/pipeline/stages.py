@@ -8,16 +8,18 @@ from typing import Any, Self
 from pitstop.errors import PipelineError, UsageError
 from pitstop.kit.durations import UNLIMITED, Duration, milliseconds
 from pitstop.pipeline.chains import check_chains, check_early_results, streams
+from pitstop.pipeline.key_columns import exactly
 from pitstop.pipeline.keyed import KeyedStage, keep_late
 from pitstop.pipeline.migration import Migration
 from pitstop.pipeline.nodes import Graph, Node, Rows
 from pitstop.pipeline.row_order import row_order
+from pitstop.pipeline.row_verbs import RowVerbs
+from pitstop.pipeline.schemas import ddl
 from pitstop.pipeline.sinks import Sink, logger
-from pitstop.pipeline.sources import Source
+from pitstop.pipeline.sources import Source, map_entries
 from pitstop.pipeline.specs import (
     DeadLettersSpec,
     FarAheadSpec,
-    FilterSpec,
     HashJoinSpec,
     IngestionTimestampsSpec,
     JoinSpec,
@@ -25,15 +27,14 @@ from pitstop.pipeline.specs import (
     NotAheadSpec,
     OwnCodeSpec,
     ParsedSpec,
-    SelectSpec,
     SinkSpec,
     SourceSpec,
     Spec,
     TimestampsSpec,
-    TransformSpec,
-    WithColumnsSpec,
 )
 
+_KEY, _VALUE = "__key_of_map", "__value_of_map"
+"""Columns of a map's entries while rows are joined with them."""
 OF_THE_JOB = "as the job's option max_ahead says"
 """Stands for a bound that the user has not given."""
 
@@ -119,10 +120,11 @@ class Pipeline:
                 raise PipelineError(f"Migration '{migration.name}' is for stage '{stage}', which the pipeline does not have.")
 
 
-class Stage(Rows):
+class Stage(RowVerbs):
     """Rows on their way. Every method gives a new stage; a stage may be read by several others.
 
-    A column is given by name, as a SQL expression, or as a Spark Column.
+    A column is given by name, as a SQL expression, or as a Spark Column. A key is given by name, as ``expression AS name``, or as
+    a Column with a name; it then is a column of the rows.
     """
 
     def _then(self, spec: Spec, name: str | None, *others: Rows) -> Self:
@@ -130,22 +132,6 @@ class Stage(Rows):
         if streams(stage._node):
             check_chains((stage._node,))
         return stage
-
-    def select(self, *columns: Any, name: str | None = None) -> Stage:
-        """Keep or compute these columns. A name or SQL expression, or a Spark Column."""
-        return self._then(SelectSpec(columns), name)
-
-    def filter(self, condition: Any, name: str | None = None) -> Stage:
-        """Keep the rows for which the condition is true."""
-        return self._then(FilterSpec(condition), name)
-
-    def with_columns(self, name: str | None = None, /, **columns: Any) -> Stage:
-        """Add or replace columns: ``with_columns(speed="distance / hours")``."""
-        return self._then(WithColumnsSpec(columns), name)
-
-    def transform(self, function: Callable[[Any], Any], name: str | None = None) -> Stage:
-        """Apply any stateless ``DataFrame -> DataFrame``. Stateful operators in it are refused."""
-        return self._then(TransformSpec(function), name)
 
     def merge(self, *stages: Stage, name: str | None = None) -> Stage:
         """Merge this stage's rows with those of others, by column name; the columns must agree."""
@@ -158,7 +144,7 @@ class Stage(Rows):
 
     def with_timestamps(
         self,
-        column: str,
+        column: Any,
         allowed_lag: Duration = 0,
         idle_timeout: Duration = 0,
         name: str | None = None,
@@ -182,13 +168,14 @@ class Stage(Rows):
         usual, unlimited = max_ahead is OF_THE_JOB, max_ahead is None or max_ahead == UNLIMITED
         if dead_letters is not None and unlimited:
             raise PipelineError(f"Stage '{self.name}' leaves no rows out for their time: give with_timestamps a max_ahead.")
-        rows = self
+        timed, (column,) = self._with_computed(column, "The event time")
+        rows, title = timed, self._graph.former_name(self.name)
         if dead_letters is not None or not (usual or unlimited):
             most_ms = None if usual or max_ahead is None else milliseconds(max_ahead, "time ahead of the clock")
-            rows = self._then(NotAheadSpec(column, most_ms), self._graph.free_name(f"{self.name}-in-time"))
+            rows = timed._then(NotAheadSpec(column, most_ms), self._graph.free_name(f"{title}-in-time"))
             if dead_letters is not None:
-                ahead = self._then(FarAheadSpec(column, most_ms), self._graph.free_name(f"{self.name}-ahead"))
-                ahead.write_to(dead_letters, f"{self.name}-far-ahead")
+                ahead = timed._then(FarAheadSpec(column, most_ms), self._graph.free_name(f"{title}-ahead"))
+                ahead.write_to(dead_letters, f"{title}-far-ahead")
         by_option = usual and dead_letters is None
         return rows._then(TimestampsSpec(column, lag_ms, _idle(idle_timeout), by_option), name)
 
@@ -203,21 +190,26 @@ class Stage(Rows):
         """
         return self._then(IngestionTimestampsSpec(column, _idle(idle_timeout)), name)
 
-    def group_by(self, *columns: str) -> KeyedStage[Stage]:
-        """Group rows by these columns, for an aggregate or user-defined state; no columns: all rows are one group."""
-        return KeyedStage(self, tuple(columns))
+    def group_by(self, *columns: Any) -> KeyedStage[Stage]:
+        """Group rows by these columns, for an aggregate or user-defined state; no columns: all rows are one group.
+
+        A column is a name, ``"upper(vin) AS vin"``, or a Spark Column with a name. What is computed becomes a column of the rows.
+        """
+        rows, names = self._with_computed(columns, "A key")
+        return KeyedStage(rows, names)
 
     def join(
         self,
         name: str,
         other: Stage,
-        on: str | tuple[str, ...],
+        on: Any,
         within: Duration,
         how: str = "inner",
         late: Sink | None = None,
     ) -> Stage:
         """Join rows of this stage with those of another that have equal ``on`` columns and event times at most ``within`` apart.
 
+        ``on`` is one column or several, as of :meth:`group_by`, which are computed on both sides.
         ``how``: ``inner``, or ``left`` to keep rows of this stage without a match, once none can come any more.
         Columns out: those of this stage, then the other's without ``on``; other equal names are refused. The event
         time is this stage's. ``name`` is the key of this state in snapshots.
@@ -227,34 +219,72 @@ class Stage(Rows):
         """
         if how not in ("inner", "left"):
             raise UsageError(f"Stage '{name}': a join of two streams is inner or left, not {how!r}.")
-        keys = (on,) if isinstance(on, str) else tuple(on)
-        times = (_needed_time(name, self), _needed_time(name, other))
+        rows, keys = self._with_computed(on, "A key")
+        others, _ = other._with_computed(on, "A key")
+        times = (_needed_time(name, rows), _needed_time(name, others))
         spec = JoinSpec(keys, milliseconds(within, "time between two rows"), how, times)
-        stage = self._then(spec, name, other)
-        keep_late(late, name, spec, self, other)
+        stage = rows._then(spec, name, others)
+        keep_late(late, name, spec, rows, others)
         return stage
 
     def hash_join(
         self,
         side: Stage | Callable[[Any], Any],
-        on: str | tuple[str, ...],
+        on: Any,
         how: str = "left",
         refresh: Duration | None = None,
         name: str | None = None,
     ) -> Stage:
         """Enrich each row from a table that is kept in memory: a stage of batch sources, or a function SparkSession -> DataFrame.
 
+        ``on`` is as of :meth:`join`; the table of a function has columns of these names.
         ``how``: ``left`` keeps rows without a match, ``inner`` drops them. The table is read whole at the
         start, and anew every ``refresh`` if given; what was read last stays until that has succeeded. It is no state: a
         snapshot does not hold it.
         """
         if how not in ("inner", "left"):
             raise UsageError(f"A hash join is inner or left, not {how!r}.")
-        keys = (on,) if isinstance(on, str) else tuple(on)
+        rows, keys = self._with_computed(on, "A key")
         refresh_ms = None if refresh is None else milliseconds(refresh, "refresh time")
         if isinstance(side, Stage):
-            return self._then(HashJoinSpec(keys, how, refresh_ms, None), name, side)
-        return self._then(HashJoinSpec(keys, how, refresh_ms, side), name)
+            table, _ = side._with_computed(on, "A key")
+            return rows._then(HashJoinSpec(keys, how, refresh_ms, None), name, table)
+        return rows._then(HashJoinSpec(keys, how, refresh_ms, side), name)
+
+    def with_map(
+        self,
+        map_name: str,
+        on: Any,
+        schema: Any = None,
+        into: str | None = None,
+        how: str = "left",
+        refresh: Duration = "1 minute",
+        name: str | None = None,
+    ) -> Stage:
+        """Enrich each row from the entry of a map whose key is the text of ``on``, a column of the rows.
+
+        ``schema`` (DDL, a StructType or a dataclass) are the fields of the map's values, which become columns; with ``into`` they
+        are in one column of that name, a struct. Without ``schema`` the value comes as JSON text in the column ``into``, which
+        has the map's name by default. The map is read whole at the start, and anew every ``refresh``; it is no state. ``how`` as
+        in :meth:`hash_join`.
+        """
+        fields = None if schema is None else ddl(schema)
+        rows, keys = self._with_computed(on, "The key")
+        if len(keys) != 1:
+            raise UsageError(f"A map has one key: give with_map('{map_name}') one column, not {len(keys)}.")
+        entries = Stage(self._graph, self._graph.add(SourceSpec(map_entries(map_name)), self._graph.free_name(f"map {map_name}")))
+        if fields is None:
+            values = [f"value AS {exactly(into or map_name)}"]
+        else:
+            value = f"from_json(value, '{fields.replace(chr(92), chr(92) * 2).replace(chr(39), chr(92) + chr(39))}')"
+            whole = exactly(into or _VALUE)
+            values = [f"{value} AS {whole}"]
+        table = entries.select(f"key AS {exactly(_KEY)}", *values, name=self._graph.free_name(f"values of {map_name}"))
+        if fields is not None and into is None:
+            table = table.select(_KEY, f"{exactly(_VALUE)}.*", name=self._graph.free_name(f"fields of {map_name}"))
+        keyed = rows.with_columns(None, **{_KEY: f"CAST({exactly(keys[0])} AS STRING)"})
+        joined = keyed.hash_join(table, on=_KEY, how=how, refresh=refresh, name=name or self._graph.free_name(f"with {map_name}"))
+        return joined.drop(_KEY)
 
     def stateful(self, name: str, function: Callable[..., Any], *others: Stage) -> Stage:
         """Apply any Structured Streaming code, stateful operators included: ``function(DataFrame, *others) -> DataFrame``.

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from pitstop.errors import UsageError
+from pitstop.pipeline.key_columns import exactly
 from pitstop.sql.aggregation import slug
 from pitstop.sql.queries import duration_ms, place_of, wrong
 from pitstop.sql.relations import Named, Relation, spark_text
@@ -55,7 +56,7 @@ def join(
         columns = tuple(replace(each, aside=each.name in same) for each in columns)
     both = replace(keyed_left, columns=(*keyed_left.columns, *columns))
     if not right_rows.streaming or not left_rows.streaming:
-        stage = keyed_left.stage.hash_join(keyed_right.stage, on=tuple(keys), how=how)
+        stage = keyed_left.stage.hash_join(keyed_right.stage, on=tuple(map(exactly, keys)), how=how)
     else:
         if right_rows.window is not None:
             raise UsageError(place_of(node.this, query).prefix + "Group the windows in a query of their own, and join its result")
@@ -69,7 +70,7 @@ def join(
                 place_of(node.this, query).prefix + "A left join of two streams needs the same bound before and after"
             )
         title = name("join-" + "-".join(each.origin or "rows" for each in (left_rows, right_rows)))
-        stage = keyed_left.stage.join(title, keyed_right.stage, on=tuple(keys), within=within / 1000, how=how)
+        stage = keyed_left.stage.join(title, keyed_right.stage, on=tuple(map(exactly, keys)), within=within / 1000, how=how)
     rows = replace(both, stage=stage)
     for condition in rest:
         if how == "left":

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from pitstop.pipeline.key_columns import exactly
 from pitstop.pipeline.stages import Stage
 from pitstop.pipeline.windows import Session, Window
 from pitstop.sql.dialect import spark_sql
@@ -63,7 +64,7 @@ class Relation:
 
     def timed_by(self, column: str) -> Relation:
         """Return the rows with the end or start of their windows as their time: they come in its order."""
-        return replace(self, stage=self.stage.with_timestamps(column), time=column)
+        return replace(self, stage=self.stage.with_timestamps(exactly(column)), time=column)
 
     def names(self) -> list[str]:
         """Return the query's names of its columns, in their order, those of its windows at the end."""

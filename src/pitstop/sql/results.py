@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from pitstop.errors import UsageError
 from pitstop.pipeline import aggregates
+from pitstop.pipeline.key_columns import exactly
 from pitstop.pipeline.stages import Stage
 from pitstop.pipeline.windows import Session
 from pitstop.sql.aggregation import Aggregation, slug
@@ -100,12 +101,12 @@ def _aggregate(stage: Stage, node: exp.Select, gathered: Aggregation, name: Call
         if isinstance(relation.window, Session) and not keys:
             message = "GROUP BY needs a column beside those of SESSION; for one group of all rows, group by a constant column"
             raise wrong(node.args.get("group") or node, gathered.query, message)
-        return stage.group_by(*keys).window(relation.window).aggregate(name(f"windows{by}"), **computed)
+        return stage.group_by(*map(exactly, keys)).window(relation.window).aggregate(name(f"windows{by}"), **computed)
     if not totals or node.args.get("having") is not None:
         others = "group by TUMBLE, HOP or SESSION, or SINK INTO a map, topic or table with a key"
         message = f"GROUP BY has no end on a stream without a window: {others}"
         raise wrong(node.args.get("group") or node, gathered.query, message)
-    return stage.group_by(*keys).rolling_aggregate(name(f"totals{by}"), **computed)
+    return stage.group_by(*map(exactly, keys)).rolling_aggregate(name(f"totals{by}"), **computed)
 
 
 def distinct(relation: Relation, query: Query, name: Callable[[str], str]) -> Relation:
@@ -118,4 +119,4 @@ def distinct(relation: Relation, query: Query, name: Callable[[str], str]) -> Re
         message = "DISTINCT would remember every row: name the time of events among its columns, and IMPOSE_ORDER before"
         raise UsageError(query.place.prefix + message)
     title = name("distinct-" + "-".join(columns))
-    return replace(relation, stage=relation.stage.group_by(*columns).distinct(title))
+    return replace(relation, stage=relation.stage.group_by(*map(exactly, columns)).distinct(title))

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from pitstop.errors import UsageError
 from pitstop.pipeline import windows
+from pitstop.pipeline.key_columns import exactly
 from pitstop.pipeline.windows import Session, Window
 from pitstop.sql.queries import duration_ms, name_of_call, wrong
 from pitstop.sql.relations import Relation
@@ -40,7 +41,7 @@ def in_order(rows: Relation, call: exp.Expr, query: Query) -> Relation:
                 call, query, "Results of windows come in the order of their ends: give INTERVAL '0' SECOND, or no IMPOSE_ORDER"
             )
         return rows.timed_by(column)
-    return replace(rows, stage=rows.stage.with_timestamps(column, allowed_lag=lag / 1000), time=column)
+    return replace(rows, stage=rows.stage.with_timestamps(exactly(column), allowed_lag=lag / 1000), time=column)
 
 
 def in_windows(rows: Relation, call: exp.Expr, query: Query) -> Relation:
@@ -59,7 +60,7 @@ def in_windows(rows: Relation, call: exp.Expr, query: Query) -> Relation:
         window = _MADE[name.lower()](*(ms / 1000 for ms in spans))
     except UsageError as error:
         raise wrong(call, query, str(error).rstrip(".")) from None
-    stage = rows.stage if time is not None else rows.stage.with_timestamps(column)
+    stage = rows.stage if time is not None else rows.stage.with_timestamps(exactly(column))
     return replace(rows, stage=stage, time=column, window=window)
 
 

@@ -243,7 +243,7 @@ def test_of_windows_the_one_that_ends_last_wins_and_its_result_over_an_early_one
         epochs.epoch += 1
         return epochs.content()["a"]
 
-    assert [node.name for node in p.nodes] == ["rows", "timestamps", "w", "select", "out"]
+    assert [node.name for node in p.nodes] == ["rows", "timestamps", "w", "select k n", "out"]
     assert put((30, False, 30), (40, False, 40), (20, False, 20)) == 40
     assert put((50, False, 50), (50, True, 5)) == 50
     assert put((50, True, 6), (40, True, 7)) == 50

@@ -35,8 +35,8 @@ _ATTEMPT = {"restartable": True}
 _UNCLEAR = {"restartable": True, "unclear": True}
 
 _MORE_MEMORY = "Java's memory was full. $PITSTOP_DRIVER_MEMORY gives it more, state_store=rocksdb keeps state on disk."
-_ROW_ERROR = "pitstop.spark.lowering.row_functions.RowError"
-"""An error that already names its stage and row."""
+_NAMED_ERRORS = ("pitstop.spark.lowering.row_functions.RowError", "pitstop.spark.lowering.batch_functions.BatchError")
+"""Errors that already name their stage, and the row or batch."""
 _EXECUTOR_LOST = (
     "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND",
     "ExecutorLostFailure",
@@ -339,7 +339,7 @@ def _line(evidence: Evidence) -> str:
 
 def _of_function(evidence: Evidence) -> str | None:
     first = evidence.first
-    if first is None or f"{first.kind}" == _ROW_ERROR:
+    if first is None or first.kind in _NAMED_ERRORS:
         return None
     place = raised_by_function(first, evidence.nodes)
     return None if place is None else f"{place}: {said(first)}"
@@ -347,7 +347,7 @@ def _of_function(evidence: Evidence) -> str | None:
 
 def _row(evidence: Evidence) -> str | None:
     first = evidence.first
-    return first.text if first is not None and first.kind == _ROW_ERROR else None
+    return first.text if first is not None and first.kind in _NAMED_ERRORS else None
 
 
 CAUSES: tuple[Cause, ...] = (

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from pitstop.errors import EngineError
 from pitstop.model.left_out import LeftOut
+from pitstop.pipeline.row_specs import DropSpec, ExplodeSpec, MapSpec, RenameSpec
 from pitstop.pipeline.specs import (
     DistinctSpec,
     IngestionTimestampsSpec,
@@ -30,7 +31,10 @@ _FRAMES, _SESSIONS, _SEEN, _JOIN = "frames", "sessions", "seen", "join"
 _REPEATED = "numDroppedDuplicateRows"
 _KEPT = (LeftOut.LATE, LeftOut.UNTIMED, LeftOut.KEYLESS)
 """The reasons whose rows a stage with ``late`` keeps as dead letters."""
-_PASSING = (SelectSpec.op, WithColumnsSpec.op, TimestampsSpec.op, IngestionTimestampsSpec.op, NotAheadSpec.op, ParsedSpec.op)
+_PASSING = (
+    *(SelectSpec.op, WithColumnsSpec.op, RenameSpec.op, DropSpec.op, ExplodeSpec.op, MapSpec.op),
+    *(TimestampsSpec.op, IngestionTimestampsSpec.op, NotAheadSpec.op, ParsedSpec.op),
+)
 """Stages that pass on each row unless they count it as left out, or that tell how many rows they give."""
 
 

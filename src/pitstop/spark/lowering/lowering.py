@@ -17,6 +17,7 @@ from pitstop.model.layout import StateLayout
 from pitstop.model.left_out import LeftOut
 from pitstop.pipeline.chains import carries_on, streams
 from pitstop.pipeline.nodes import Node
+from pitstop.pipeline.row_specs import DropSpec, ExplodeSpec, FilterByFunctionSpec, FlatMapSpec, RenameSpec, SplitSpec
 from pitstop.pipeline.specs import (
     DeadLettersSpec,
     DistinctSpec,
@@ -55,6 +56,7 @@ from pitstop.spark.internals.plans import check_streamable, explodes, has_waterm
 from pitstop.spark.internals.watermarks import watermark_id
 from pitstop.spark.lowering import letters
 from pitstop.spark.lowering import source as lower_source
+from pitstop.spark.lowering.batch_functions import lower_filter, lower_map
 from pitstop.spark.lowering.event_time import (
     Bound,
     Observe,
@@ -69,6 +71,7 @@ from pitstop.spark.lowering.late import lower_late
 from pitstop.spark.lowering.own_code import lower_own_code
 from pitstop.spark.lowering.rolling import lower_rolling
 from pitstop.spark.lowering.row_order import with_order
+from pitstop.spark.lowering.row_steps import lower_drop, lower_explode, lower_rename, lower_split
 from pitstop.spark.lowering.ways_out import left_out
 from pitstop.spark.lowering.window import lower_window
 from pitstop.spark.sources import source_kind
@@ -159,7 +162,7 @@ class Lowering:
 
     def _explodes(self, node: Node, result: DataFrame, inputs: list[DataFrame]) -> bool:
         """Return True if a step of columns changes the number of rows, so that they are counted where they come out."""
-        columns = isinstance(node.spec, (SelectSpec, WithColumnsSpec))
+        columns = isinstance(node.spec, (SelectSpec, WithColumnsSpec, ExplodeSpec))
         return columns and self.count_rows and result.isStreaming and explodes(result, inputs[0])
 
     def _timed(self, node: Node, parent: Node, rows: DataFrame) -> DataFrame:
@@ -271,6 +274,36 @@ def _filter(spec: FilterSpec, lowering: Lowering, node: Node, inputs: list[DataF
 @lower.register
 def _with_columns(spec: WithColumnsSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
     return inputs[0].withColumns({name: to_column(inputs[0], value) for name, value in spec.columns.items()})
+
+
+@lower.register
+def _rename(spec: RenameSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    return lower_rename(node, spec, inputs[0])
+
+
+@lower.register
+def _drop(spec: DropSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    return lower_drop(node, spec, inputs[0])
+
+
+@lower.register
+def _explode(spec: ExplodeSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    return lower_explode(node, spec, inputs[0])
+
+
+@lower.register
+def _split(spec: SplitSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    return lower_split(node, spec, inputs[0])
+
+
+@lower.register
+def _map(spec: FlatMapSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    return lower_map(node, spec, inputs[0])
+
+
+@lower.register
+def _filter_by_function(spec: FilterByFunctionSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+    return lower_filter(node, spec, inputs[0])
 
 
 @lower.register

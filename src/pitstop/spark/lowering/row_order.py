@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pitstop.pipeline.nodes import Node
+from pitstop.pipeline.row_specs import ExplodeSpec, SplitSpec
 from pitstop.pipeline.specs import FilterSpec, SelectSpec, Spec, WithColumnsSpec
 from pitstop.spark.base.naming import quoted
 from pitstop.spark.base.row_order import ORDER, order_of_time
@@ -52,6 +53,10 @@ def _without_order(spec: Spec) -> Spec | None:
             return replace(spec, condition=_blind(spec.condition))
         if isinstance(spec, WithColumnsSpec):
             return replace(spec, columns={name: _blind(value) for name, value in spec.columns.items()})
+        if isinstance(spec, ExplodeSpec):
+            return replace(spec, column=_blind(spec.column))
+        if isinstance(spec, SplitSpec):
+            return replace(spec, conditions=tuple(map(_blind, spec.conditions)))
     except ValueError:
         return None
     return spec
