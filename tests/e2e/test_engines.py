@@ -3,9 +3,11 @@
 import json
 import os
 import signal
+from contextlib import closing
 
 import psutil
 import pytest
+from sqlalchemy import update
 from stack import Stack
 
 from pitstop.kit.waiting import wait_until
@@ -13,6 +15,9 @@ from pitstop.launchers.processes import handle_in, is_alive
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job_event import StateChange
 from pitstop.service.api import SubmitRequest
+from pitstop.store import schema
+from pitstop.store.database import open_database, sqlite_url
+from pitstop.store.registry import SqlRegistry
 from tests.e2e.counting import COUNTING, assert_exact, lines_of
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
@@ -173,3 +178,23 @@ def test_a_job_whose_epochs_end_the_shared_engine_goes_on_in_its_own(shared, tmp
     grows(tmp_path / "innocent")
     innocent.suspend()
     assert_exact(tmp_path / "innocent")
+
+
+@pytest.mark.long
+def test_a_run_that_stands_still_gives_way_to_the_next_one_in_the_same_engine(shared, tmp_path):
+    job = submitted(shared, tmp_path, "counting")
+    grows(tmp_path / "counting")
+    engine, token = engines(shared)["shared"], job.details.token
+    with closing(open_database(sqlite_url(DataFolder(shared.data).store))) as database:
+        run = psutil.Process(int(SqlRegistry(database).handle_of(job.id, token).split("/")[1]))
+        run.suspend()
+        # The control plane cannot kill it.
+        elsewhere = f"another-machine/{run.pid}/1"
+        with database.write() as connection:
+            connection.execute(update(schema.leases).where(schema.leases.c.token == token).values(handle=elsewhere))
+    assert wait_until(lambda: job.details.token > token and job.status == "RUNNING", SECONDS, step=0.1), job.details
+    grows(tmp_path / "counting")
+    assert not run.is_running() or run.status() == psutil.STATUS_ZOMBIE
+    assert engines(shared)["shared"] == engine
+    job.suspend()
+    assert_exact(tmp_path / "counting")

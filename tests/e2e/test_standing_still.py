@@ -6,6 +6,9 @@ import signal
 import psutil
 import pytest
 
+from pitstop.launchers.processes import handle_in
+from pitstop.model.data_folder import DataFolder
+
 pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(900)]
 
 JOB = """
@@ -22,7 +25,7 @@ def counting():
 
 
 def jvm_of(stack, job_id):
-    """The process of Spark's driver."""
+    """The process of Spark's driver, where the run has one of its own."""
     found = (process for process in psutil.process_iter(["cmdline"]) if "pitstop.runner" in (process.info["cmdline"] or ()))
     (runner,) = [one for one in found if job_id in one.info["cmdline"] and str(stack.data) in one.info["cmdline"]]
     (jvm,) = [child for child in runner.children(recursive=True) if child.name() == "java"]
@@ -35,12 +38,21 @@ def nothing_missed_or_doubled(client):
     return [entries[str(n)]["sequence"] for n in range(1, len(entries) + 1)] == list(range(len(entries)))
 
 
-def test_a_job_goes_on_when_the_jvm_of_its_run_stands_still(tmp_path):
+def jvm_of_engine(stack, job_id):
+    """The process of Spark's driver in the engine that jobs share."""
+    (process,) = DataFolder(stack.data).engines.glob("*/process.json")
+    engine = psutil.Process(int(handle_in(process).split("/")[1]))
+    (jvm,) = [child for child in engine.children(recursive=True) if child.name() == "java"]
+    return jvm
+
+
+@pytest.mark.parametrize(("engine", "jvm_of"), [("own", jvm_of), ("shared", jvm_of_engine)])
+def test_a_job_goes_on_when_the_jvm_of_its_run_stands_still(tmp_path, engine, jvm_of):
     from stack import Stack, wait_until
 
     (tmp_path / "counting.py").write_text(JOB)
     with Stack(tmp_path / "stack", spares=0) as stack:
-        client = stack.start_server()
+        client = stack.start_server(options=("--engine", engine))
         job = client.submit(tmp_path / "counting.py")
         wait_until(lambda: client.map("seen").size() > 40, 300, "the job counts")
         jvm = jvm_of(stack, job.id)
@@ -50,4 +62,5 @@ def test_a_job_goes_on_when_the_jvm_of_its_run_stands_still(tmp_path):
         assert not jvm.is_running(), "what stands still is ended"
         assert nothing_missed_or_doubled(client)
         reasons = " ".join(getattr(event, "reason", "") for event in job.events())
-        assert "its query has not answered for 30 seconds" in reasons or "did not end within 30 seconds" in reasons
+        own = ("its query has not answered for 30 seconds", "did not end within 30 seconds")
+        assert any(reason in reasons for reason in (*own, "The engine that this job shares with others has ended"))

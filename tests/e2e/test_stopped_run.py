@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(900)]
 def test_a_run_that_stood_still_past_its_lease_never_commits_once_another_one_runs(stack, tmp_path):
     from stack import wait_until
 
-    client, out = stack.start_server(options=("--spares", "0")), tmp_path / "out"
+    client, out = stack.start_server(options=("--spares", "0", "--engine", "own")), tmp_path / "out"
     data = DataFolder(stack.data)
     database = open_database(sqlite_url(data.store))
     registry = SqlRegistry(database)

@@ -6,6 +6,7 @@ whatever reason, everything of the session is ended here. Killing a job never ne
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import socket
@@ -17,9 +18,10 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from pitstop.control.ports import RunHandle
 from pitstop.kit.waiting import wait_until
 from pitstop.launchers.engine_socket import EngineConnection, listening
-from pitstop.launchers.processes import handle_in, is_alive, kill_all, kill_with, own_handle, write_handle
+from pitstop.launchers.processes import handle_in, handle_of, is_alive, kill_all, kill_with, own_handle, write_handle
 from pitstop.machine.memory import memory_bytes
 from pitstop.model.data_folder import DataFolder, EngineFolder
 from pitstop.runner.engine_output import EngineOutput
@@ -43,7 +45,13 @@ LOOK_SECONDS = 3.0
 RELEASE_SECONDS = 30.0
 """The longest that a run waits for the end of what an earlier run of its job has left in the engine, in seconds."""
 STUCK_SECONDS = 60.0
-"""The time after which an engine ends itself because a query of a process that is gone cannot be ended, in seconds."""
+"""The time after which an engine ends itself, in seconds.
+
+That is if a query of a process that is gone cannot be ended, or if Java does not answer.
+"""
+STEP_SECONDS = 5.0
+GIVES_WAY_SECONDS = 5.0
+"""The time after which a process is killed that keeps its session from ending, in seconds: a later run of its job is there."""
 AGAIN_SECONDS = 0.05
 CLEAN_LOOKS = 2
 """The looks in a row that find nothing of a process before it is forgotten: it may just have been starting a query."""
@@ -58,6 +66,8 @@ class _Client:
 
     name: str
     pid: int
+    process: RunHandle | None
+    """None if it had ended already when it was looked at."""
     role: Role
     session: ClientSession
     job: str | None = None
@@ -85,6 +95,7 @@ def host_engine(engine_id: str, data: DataFolder) -> int:
     warm_up(spark, folder.work / "warm-up")
     host = EngineHost(spark, output)
     threading.Thread(target=_end_with_java, args=(spark,), daemon=True, name="java").start()
+    threading.Thread(target=_end_if_java_hangs, args=(spark,), daemon=True, name="java answers").start()
     with listening(folder.socket) as listener:
         write_handle(folder.ready, own_handle())
         log("INFO", LOGGER, f"engine {engine_id} is up")
@@ -168,7 +179,7 @@ class EngineHost:
         }
 
     def _add(self, name: str, pid: int, role: Role) -> _Client:
-        client = _Client(name, pid, role, self._sessions.add(name))
+        client = _Client(name, pid, handle_of(pid), role, self._sessions.add(name))
         with self._lock:
             self._clients.add(client)
         self._output.route(name, output_of(pid))
@@ -213,6 +224,9 @@ class EngineHost:
             remains = self._end(client)
             if remains:
                 log("DEBUG", LOGGER, f"of process {client.pid} there remains: {', '.join(remains)}")
+            if remains and client.process is not None and time.monotonic() - began > GIVES_WAY_SECONDS:
+                # A query waits for a function of that process, which stands still.
+                kill_all(client.process)
             clean = 0 if remains else clean + 1
             time.sleep(AGAIN_SECONDS)
         limit.cancel()
@@ -243,6 +257,24 @@ def _end_with_java(spark: SparkSession) -> None:
         pass
     log("ERROR", LOGGER, "the engine's Java, or its Spark, has ended")
     _end_at_once(1)
+
+
+def _end_if_java_hangs(spark: SparkSession) -> None:
+    """End the process once its Java does not answer for a minute: no run could be ended there, and none could join."""
+    while True:
+        answered = threading.Event()
+        threading.Thread(target=_ask_java, args=(spark, answered), daemon=True, name="java asked").start()
+        # In steps: a machine that stood still as a whole gives Java its time before the last one.
+        if not any(answered.wait(STEP_SECONDS) for _ in range(round(STUCK_SECONDS / STEP_SECONDS))):
+            log("ERROR", LOGGER, f"the engine ends, because its Java has not answered for {STUCK_SECONDS:.0f} seconds")
+            _end_at_once(STUCK_CODE)
+        time.sleep(LOOK_SECONDS)
+
+
+def _ask_java(spark: SparkSession, answered: threading.Event) -> None:
+    with contextlib.suppress(Exception):  # it has ended
+        heap_in_use(spark)
+    answered.set()
 
 
 def _end_at_once(code: int) -> None:
