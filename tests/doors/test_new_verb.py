@@ -44,7 +44,7 @@ EDITS = {
             '    return Decision(dataclasses.replace(job, suspension_cause="Forgiven"), (answered(operation.id),))\n',
         ),
     ),
-    "client/handles.py": (
+    "client/job_handle.py": (
         ("    Export,\n", "    Forgive,\n"),
         (
             "        self._service.do(self.id, Suspend())\n",

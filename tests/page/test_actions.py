@@ -21,11 +21,11 @@ def ask(stack):
 def test_a_job_is_suspended_and_resumed_by_keyboard(seat, filled):
     job = filled.job("fleet-ingest")
     page = seat().go("/jobs/fleet-ingest")
-    page.get_by_role("button", name="Suspend", exact=True).focus()
+    page.get_by_role("button", name="Suspend", exact=True, disabled=False).focus()
     page.keyboard.press("Enter")
     until(lambda: job.status is JobState.SUSPENDED)
     page.get_by_text("SUSPENDED").first.wait_for()
-    page.get_by_role("button", name="Resume", exact=True).focus()
+    page.get_by_role("button", name="Resume", exact=True, disabled=False).focus()
     page.keyboard.press("Enter")
     until(lambda: job.status is JobState.RUNNING, 120)
     page.get_by_text("RUNNING").first.wait_for()

@@ -201,7 +201,7 @@ def _say_whether(call: Call, deed: Deed, jobs: list[JobStatus]) -> None:
 
 def started(call: Call, job: JobStatus, seconds: float) -> JobStatus:
     """Return the job once it runs. Raise its failure if it fails."""
-    from pitstop.client.handles import raise_failure
+    from pitstop.client.job_handle import raise_failure
     from pitstop.client.watching import job_in
 
     now = job_in(call.server(), job.id, SETTLED, seconds)

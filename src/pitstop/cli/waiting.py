@@ -76,7 +76,7 @@ def _settled(call: Call, job: JobStatus, word: str, seconds: float | None) -> Jo
 
 
 def _failure(job: JobStatus) -> PitstopError:
-    from pitstop.client.handles import raise_failure
+    from pitstop.client.job_handle import raise_failure
 
     try:
         raise_failure(job)

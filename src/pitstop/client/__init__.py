@@ -7,15 +7,19 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pitstop.client.handles import Client, JobHandle, MapHandle, connect
+    from pitstop.client.handles import Client, connect
     from pitstop.client.http import HttpService
+    from pitstop.client.job_handle import JobHandle
     from pitstop.client.listener import StatusListener
+    from pitstop.client.map_handle import MapHandle
     from pitstop.client.rows import SqlRows
 
 __all__ = ["Client", "HttpService", "JobHandle", "MapHandle", "SqlRows", "StatusListener", "connect"]
 
 _MODULES = {
-    **dict.fromkeys(("Client", "JobHandle", "MapHandle", "connect"), "handles"),
+    **dict.fromkeys(("Client", "connect"), "handles"),
+    "JobHandle": "job_handle",
+    "MapHandle": "map_handle",
     "HttpService": "http",
     "StatusListener": "listener",
     "SqlRows": "rows",

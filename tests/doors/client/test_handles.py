@@ -7,7 +7,7 @@ import pytest
 
 import pitstop
 from pitstop.client import connect
-from pitstop.client.handles import JobHandle
+from pitstop.client.job_handle import JobHandle
 from pitstop.errors import EngineError, UsageError
 from pitstop.model.job import JobState
 from tests.doors.doors import request, running, serving
