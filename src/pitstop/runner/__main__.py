@@ -122,7 +122,7 @@ def _run(
     database: Database,
     spark: Callable[[], SparkSession],
     prepared: Prepared | None,
-    membership: Membership,
+    membership: Membership | None = None,
 ) -> int:
     waking = database.wake() or UnixSocketWake(settings.data)
     link = SqlRunnerLink(database, waking, retention=FollowedRetention(settings.data.retention))
