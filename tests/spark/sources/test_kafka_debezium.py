@@ -167,7 +167,7 @@ def test_a_number_for_a_time_without_a_unit_is_a_dead_letter(broker, harness):
 
 
 def test_a_column_of_the_operation_that_the_table_has_too_is_refused(broker, harness):
-    with pytest.raises(UsageError, match="Two columns would have the name 'op': .* op_column"):
+    with pytest.raises(UsageError, match=r"Two columns would have the name 'op': .* op_column"):
         harness.start(changes(broker, "nothing", Collected(), schema="id int, Op string"), harness.folder / "checkpoint", 2)
 
 
