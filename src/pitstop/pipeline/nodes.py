@@ -10,6 +10,7 @@ from typing import Self
 
 from pitstop.errors import PipelineError
 from pitstop.kit.ids import check_name
+from pitstop.pipeline.row_specs import SplitSpec
 from pitstop.pipeline.sinks import Sink
 from pitstop.pipeline.sources import Source
 from pitstop.pipeline.specs import SinkSpec, SourceSpec, Spec
@@ -79,6 +80,16 @@ class Graph:
         node = Node(spec, name, inputs, location)
         self.nodes.append(node)
         return node
+
+    def used_nodes(self) -> Iterator[Node]:
+        """Yield the nodes without parts of a split that nobody reads, as ``_`` in ``late, _ = rows.split(...)``."""
+        read_ids = {id(parent) for node in self.nodes for parent in node.inputs}
+        read_splits = {
+            id(node.spec.conditions) for node in self.nodes if isinstance(node.spec, SplitSpec) and id(node) in read_ids
+        }
+        for node in self.nodes:
+            if id(node) in read_ids or not isinstance(node.spec, SplitSpec) or id(node.spec.conditions) not in read_splits:
+                yield node
 
     def with_specs(self, changed: Mapping[str, Spec]) -> Graph:
         """Return the graph with other specs for the stages of these names."""

@@ -70,6 +70,7 @@ class RowVerbs(Rows):
 
         A row goes to the first condition that is true for it, and to the rest if none is. Conditions are names, SQL or Spark
         Columns, and give the same for the same row: no random numbers. ``names`` are those of the stages, the rest included.
+        A stage that you do not need may be left alone, unless you need none.
         """
         if not conditions:
             raise UsageError("split takes one condition or more: large, small = rows.split('amount > 100').")

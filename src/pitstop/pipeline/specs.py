@@ -349,12 +349,20 @@ class JoinSpec(Spec):
     within_ms: int
     """The most that the event times of a pair may be apart."""
     how: str
-    """``inner`` or ``left``."""
+    """``inner``, ``left``, ``full`` or ``semi``."""
     times: tuple[str, str]
     """Event-time columns of the left and the right side."""
 
     def describe(self) -> str:
         return f"{self.how} join on {_listed(self.on)} within {text(self.within_ms)}"
+
+    def keeps_alone(self, number: int) -> bool:
+        """Return True if a row of that input comes out once it can find no partner any more."""
+        return self.how == "full" or (self.how == "left" and number == 0)
+
+    def event_time(self, inputs: Sequence[str | None]) -> str | None:
+        # Of a row of the right side alone the left time is null.
+        return None if self.how == "full" else inputs[0]
 
 
 LeavesOut = WindowSpec | JoinSpec | DistinctSpec | MapStatefulSpec

@@ -5,24 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
-from pitstop.errors import PipelineError, UsageError
+from pitstop.errors import PipelineError
 from pitstop.kit.durations import UNLIMITED, Duration, milliseconds
 from pitstop.pipeline.chains import check_chains, check_early_results, streams
-from pitstop.pipeline.key_columns import exactly
-from pitstop.pipeline.keyed import KeyedStage, keep_late
+from pitstop.pipeline.join_verbs import JoinVerbs
+from pitstop.pipeline.keyed import KeyedStage
 from pitstop.pipeline.migration import Migration
 from pitstop.pipeline.nodes import Graph, Node, Rows
 from pitstop.pipeline.row_order import row_order
-from pitstop.pipeline.row_verbs import RowVerbs
-from pitstop.pipeline.schemas import ddl
 from pitstop.pipeline.sinks import Sink, logger
-from pitstop.pipeline.sources import Source, map_entries
+from pitstop.pipeline.sources import Source
 from pitstop.pipeline.specs import (
     DeadLettersSpec,
     FarAheadSpec,
-    HashJoinSpec,
     IngestionTimestampsSpec,
-    JoinSpec,
     MergeSpec,
     NotAheadSpec,
     OwnCodeSpec,
@@ -33,8 +29,6 @@ from pitstop.pipeline.specs import (
     TimestampsSpec,
 )
 
-_KEY, _VALUE = "__key_of_map", "__value_of_map"
-"""Columns of a map's entries while rows are joined with them."""
 OF_THE_JOB = "as the job's option max_ahead says"
 """Stands for a bound that the user has not given."""
 
@@ -49,8 +43,8 @@ class Pipeline:
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """All stages, inputs before their readers."""
-        return tuple(self._graph.nodes)
+        """All stages, inputs before their readers. Parts of a split that nobody reads are none, beside one that is read."""
+        return tuple(self._graph.used_nodes())
 
     @property
     def migrations(self) -> dict[str, Migration]:
@@ -120,7 +114,7 @@ class Pipeline:
                 raise PipelineError(f"Migration '{migration.name}' is for stage '{stage}', which the pipeline does not have.")
 
 
-class Stage(RowVerbs):
+class Stage(JoinVerbs):
     """Rows on their way. Every method gives a new stage; a stage may be read by several others.
 
     A column is given by name, as a SQL expression, or as a Spark Column. A key is given by name, as ``expression AS name``, or as
@@ -198,94 +192,6 @@ class Stage(RowVerbs):
         rows, names = self._with_computed(columns, "A key")
         return KeyedStage(rows, names)
 
-    def join(
-        self,
-        name: str,
-        other: Stage,
-        on: Any,
-        within: Duration,
-        how: str = "inner",
-        late: Sink | None = None,
-    ) -> Stage:
-        """Join rows of this stage with those of another that have equal ``on`` columns and event times at most ``within`` apart.
-
-        ``on`` is one column or several, as of :meth:`group_by`, which are computed on both sides.
-        ``how``: ``inner``, or ``left`` to keep rows of this stage without a match, once none can come any more.
-        Columns out: those of this stage, then the other's without ``on``; other equal names are refused. The event
-        time is this stage's. ``name`` is the key of this state in snapshots.
-
-        Rows of both sides that are left out because they are late, or have no event time or no key, are counted, and go to
-        ``late`` if given, as of ``group_by(...).window``. ``left`` leaves no row of this stage out but late ones.
-        """
-        if how not in ("inner", "left"):
-            raise UsageError(f"Stage '{name}': a join of two streams is inner or left, not {how!r}.")
-        rows, keys = self._with_computed(on, "A key")
-        others, _ = other._with_computed(on, "A key")
-        times = (_needed_time(name, rows), _needed_time(name, others))
-        spec = JoinSpec(keys, milliseconds(within, "time between two rows"), how, times)
-        stage = rows._then(spec, name, others)
-        keep_late(late, name, spec, rows, others)
-        return stage
-
-    def hash_join(
-        self,
-        side: Stage | Callable[[Any], Any],
-        on: Any,
-        how: str = "left",
-        refresh: Duration | None = None,
-        name: str | None = None,
-    ) -> Stage:
-        """Enrich each row from a table that is kept in memory: a stage of batch sources, or a function SparkSession -> DataFrame.
-
-        ``on`` is as of :meth:`join`; the table of a function has columns of these names.
-        ``how``: ``left`` keeps rows without a match, ``inner`` drops them. The table is read whole at the
-        start, and anew every ``refresh`` if given; what was read last stays until that has succeeded. It is no state: a
-        snapshot does not hold it.
-        """
-        if how not in ("inner", "left"):
-            raise UsageError(f"A hash join is inner or left, not {how!r}.")
-        rows, keys = self._with_computed(on, "A key")
-        refresh_ms = None if refresh is None else milliseconds(refresh, "refresh time")
-        if isinstance(side, Stage):
-            table, _ = side._with_computed(on, "A key")
-            return rows._then(HashJoinSpec(keys, how, refresh_ms, None), name, table)
-        return rows._then(HashJoinSpec(keys, how, refresh_ms, side), name)
-
-    def with_map(
-        self,
-        map_name: str,
-        on: Any,
-        schema: Any = None,
-        into: str | None = None,
-        how: str = "left",
-        refresh: Duration = "1 minute",
-        name: str | None = None,
-    ) -> Stage:
-        """Enrich each row from the entry of a map whose key is the text of ``on``, a column of the rows.
-
-        ``schema`` (DDL, a StructType or a dataclass) are the fields of the map's values, which become columns; with ``into`` they
-        are in one column of that name, a struct. Without ``schema`` the value comes as JSON text in the column ``into``, which
-        has the map's name by default. The map is read whole at the start, and anew every ``refresh``; it is no state. ``how`` as
-        in :meth:`hash_join`.
-        """
-        fields = None if schema is None else ddl(schema)
-        rows, keys = self._with_computed(on, "The key")
-        if len(keys) != 1:
-            raise UsageError(f"A map has one key: give with_map('{map_name}') one column, not {len(keys)}.")
-        entries = Stage(self._graph, self._graph.add(SourceSpec(map_entries(map_name)), self._graph.free_name(f"map {map_name}")))
-        if fields is None:
-            values = [f"value AS {exactly(into or map_name)}"]
-        else:
-            value = f"from_json(value, '{fields.replace(chr(92), chr(92) * 2).replace(chr(39), chr(92) + chr(39))}')"
-            whole = exactly(into or _VALUE)
-            values = [f"{value} AS {whole}"]
-        table = entries.select(f"key AS {exactly(_KEY)}", *values, name=self._graph.free_name(f"values of {map_name}"))
-        if fields is not None and into is None:
-            table = table.select(_KEY, f"{exactly(_VALUE)}.*", name=self._graph.free_name(f"fields of {map_name}"))
-        keyed = rows.with_columns(None, **{_KEY: f"CAST({exactly(keys[0])} AS STRING)"})
-        joined = keyed.hash_join(table, on=_KEY, how=how, refresh=refresh, name=name or self._graph.free_name(f"with {map_name}"))
-        return joined.drop(_KEY)
-
     def stateful(self, name: str, function: Callable[..., Any], *others: Stage) -> Stage:
         """Apply any Structured Streaming code, stateful operators included: ``function(DataFrame, *others) -> DataFrame``.
 
@@ -310,10 +216,3 @@ def _no_letters(source: Source, name: str) -> str:
 
 def _idle(timeout: Duration) -> int:
     return milliseconds(timeout, "idle timeout")
-
-
-def _needed_time(name: str, stage: Stage) -> str:
-    time = stage.timestamp_column()
-    if time is None:
-        raise PipelineError(f"Stage '{name}' needs the event time of '{stage.name}': call with_timestamps before it.")
-    return time

@@ -202,6 +202,10 @@ class Run:
             self._file_times.look(self.running.checkpoint.path, offsets)
         return more
 
+    def refresh_tables(self) -> None:
+        """Read the tables of hash joins now, and go on with them. Raise the error that keeps one from being read."""
+        self._refresh.now(self._tables.read())
+
     def _sees(self, epoch: int) -> bool:
         self._sees_more()
         return self.tracker.last_epoch >= epoch or not self.active

@@ -159,6 +159,12 @@ class JobTest:
         """Put entries into a map, which the job may look up or follow."""
         self.maps.put_all(name, [(key, json.dumps(value)) for key, value in entries.items()])
 
+    def refresh_tables(self) -> None:
+        """Read the tables of hash joins and of ``with_map`` again, as the job does every ``refresh``; the next epoch has them."""
+        self._refuse_failed()
+        self._run.refresh_tables()
+        self._rest()
+
     def state(self, stage: str) -> list[dict[str, Any]]:
         """Return the saved state of a stage, as ``pitstop snapshot query`` shows it."""
         folder = self._exported("of-the-test")

@@ -116,6 +116,21 @@ def test_names_of_the_user_are_kept_and_a_stage_with_state_may_bear_that_of_a_co
     assert [each.name for each in stage.split("a", "b", names=["one", "two", "three"])] == ["one", "two", "three"]
 
 
+def test_a_part_of_a_split_may_be_left_alone_and_a_stage_behind_it_may_not():
+    p, stage = numbers()
+    large, _ = stage.split("sequence > 9")
+    with pytest.raises(PipelineError, match="The pipeline has no sink"):
+        p.check()
+    stage.write_to(ps.sinks.noop(), name="all")
+    with pytest.raises(PipelineError, match=r"Stage 'split sequence' .* leads to no sink"):
+        p.check()
+    large.write_to(ps.sinks.noop(), name="large")
+    p.check()
+    _.filter("sequence < 3")
+    with pytest.raises(PipelineError, match=r"leads to no sink"):
+        p.check()
+
+
 def test_an_event_time_goes_with_its_column():
     timed = numbers()[1].with_timestamps("time")
     assert timed.rename({"time": "at"}).timestamp_column() == "at"

@@ -14,7 +14,7 @@ def compare(name: str, old: StateLayout, new: StateLayout, watermark_ms: int | N
         if rows != now:
             return refused(name, f"rows on its {side} were {rows} and are now {now}", "C30")
     if old.parameters["how"] != new.parameters["how"]:
-        return refused(name, f"was an {old.parameters['how']} join and is now {new.parameters['how']}", "C20")
+        return refused(name, f"its join was {old.parameters['how']} and is now {new.parameters['how']}", "C20")
     before, after = old.parameters["within_ms"], new.parameters["within_ms"]
     if before != after:
         detail = f"its bound was {words(before)} and is now {words(after)}: rows that were dropped before do not come back"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pyarrow.compute as compute
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, DecimalType, DoubleType, FloatType, IntegralType, StringType
 
@@ -22,6 +22,7 @@ from pitstop.spark.lowering.window import check_columns
 
 RIGHT = "__right_"
 _NUMBER = "__number"
+_SPARK_NAMES = {"full": "full_outer", "semi": "left_semi"}
 
 
 def lower_join(node: Node, spec: JoinSpec, left: DataFrame, right: DataFrame) -> tuple[DataFrame, StateLayout]:
@@ -30,7 +31,8 @@ def lower_join(node: Node, spec: JoinSpec, left: DataFrame, right: DataFrame) ->
     check_columns(node, left, keys)
     check_columns(node, right, keys)
     left_time, right_time = (event_time(node, side, declared) for side, declared in zip((left, right), spec.times, strict=True))
-    _check_names(node, left, right, keys)
+    if spec.how != "semi":
+        _check_names(node, left, right, keys)
     for key in keys:
         kinds = [side.schema[key].dataType.simpleString() for side in (left, right)]
         if kinds[0] != kinds[1]:
@@ -45,7 +47,12 @@ def lower_join(node: Node, spec: JoinSpec, left: DataFrame, right: DataFrame) ->
     condition = mine.isNotNull() & theirs.isNotNull() & (theirs >= mine - bound) & (theirs <= mine + bound)
     for key in keys:
         condition = (F.col(quoted(key)) == F.col(quoted(RIGHT + key))) & condition
-    joined = left.join(other, condition, spec.how)
+    if spec.how == "full":
+        # Spark looks a key up in the state as it is, and would take two nulls for equal. Of inner and left joins its optimizer
+        # keeps them away.
+        for key in keys:
+            condition = condition & F.col(quoted(key)).isNotNull() & F.col(quoted(RIGHT + key)).isNotNull()
+    joined = left.join(other, condition, _SPARK_NAMES.get(spec.how, spec.how))
     # Of two event times the left one goes on: the right one loses its mark.
     shown = [
         F.col(quoted(RIGHT + column)).alias(column, metadata={})
@@ -54,7 +61,11 @@ def lower_join(node: Node, spec: JoinSpec, left: DataFrame, right: DataFrame) ->
         for column in right.columns
         if column not in keys
     ]
-    result = joined.select(*[F.col(quoted(column)) for column in left.columns], *shown)
+    own = [F.col(quoted(column)) for column in left.columns]
+    if spec.how == "full":
+        # A row of the right side alone has its key, and no time of the left side.
+        own = [_of_either(column, keys, left_time) for column in left.columns]
+    result = joined.select(*own, *([] if spec.how == "semi" else shown))
     sides = tuple((name, side.schema.simpleString()) for name, side in (("left", left), ("right", right)))
     layout = StateLayout(
         kind=StageKind.JOIN,
@@ -64,6 +75,14 @@ def lower_join(node: Node, spec: JoinSpec, left: DataFrame, right: DataFrame) ->
         roles=("join", 0, 1),
     )
     return result, layout
+
+
+def _of_either(column: str, keys: tuple[str, ...], time: str) -> Column:
+    """Return a column of the left side of a full join: a key is that of the side that is there, and no column is event time."""
+    own = F.col(quoted(column))
+    if column in keys:
+        return F.coalesce(own, F.col(quoted(RIGHT + column))).alias(column, metadata={})
+    return own.alias(column, metadata={}) if column == time else own
 
 
 def lower_hash_join(node: Node, spec: HashJoinSpec, stream: DataFrame, side: DataFrame, strict: bool = False) -> DataFrame:

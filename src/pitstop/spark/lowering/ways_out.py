@@ -72,8 +72,8 @@ def ways_out(node: Node, name: str, work: LeavesOut, number: int, rows: DataFram
         time = event_time(node, rows, work.timestamps[number])
         return WaysOut(time, (), time, _of_window(name, work))
     if isinstance(work, JoinSpec):
-        # Spark takes a left row without time or key for one without a match.
-        keeps = work.how == "left" and number == 0
+        # Spark takes a row without time or key for one without a match.
+        keeps = work.keeps_alone(number)
         needs_time = None if keeps else event_time(node, rows, work.times[number])
         return WaysOut(needs_time, () if keeps else work.on, _marked(rows), _of_row(name, "join"))
     if isinstance(work, MapStatefulSpec):

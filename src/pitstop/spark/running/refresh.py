@@ -57,6 +57,15 @@ class TableRefresh:
         if every is not None:
             self._refresh_in(every)
 
+    def now(self, tables: Frames) -> None:
+        """Let another query with these tables replace the one that runs, at once."""
+        with self._switching:
+            self.under_way = True
+            try:
+                self._switch(tables)
+            finally:
+                self.under_way = False
+
     def end(self) -> None:
         """Stop refreshing, and wait for a change of queries that is under way."""
         with self._switching:
