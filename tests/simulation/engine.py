@@ -68,6 +68,9 @@ class SimulatedEngine:
         placement = Placement(tuple(self._world.there), len(self._world.there))
         return Opened(PLAN, config, lineage, start, Batch(self._moments) if "bounded" in name else None, placement)
 
+    def has_ended(self):
+        return False
+
     def explain(self, error):
         return error
 

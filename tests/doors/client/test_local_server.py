@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from pitstop.cli import pgwire
 from pitstop.cli.context import Call
 from pitstop.client import connect, local_server
 from pitstop.client.http import HttpService
 from pitstop.client.local_server import announced, find_token
 from pitstop.errors import DeniedError, UnreachableError
 from pitstop.machine.private import write_private
+from pitstop.main import pgwire
 from pitstop.pgwire import server as pgwire_server
 from tests.doors.doors import serving
 from tests.strangers import as_nobody, as_root
