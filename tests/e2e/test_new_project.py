@@ -84,7 +84,9 @@ def test_a_new_project_is_tested_run_changed_and_applied(shell, tmp_path):
     assert "unchanged" in shell.run("pitstop apply -f jobs.yaml")
 
     shown = {line: shell.run(line) for line in commands(readme, "Change it")}
-    assert "restored" in shown["pitstop check -j speeds speeds_v2.py"]
+    tutorial = (Path(__file__).parents[2] / "docs" / "tutorial.md").read_text()
+    (report,) = re.findall(r"^```text\n(.*?)^```", tutorial, re.M | re.S)
+    assert shown["pitstop check -j speeds speeds_v2.py"] == report
     assert len(shown["pitstop job versions speeds"].splitlines()) == 3
     # A later minute closes those before it.
     (project / "data" / "2.csv").write_text("car0,1,2026-01-01 00:30:00\n")

@@ -28,6 +28,8 @@ log = structlog.get_logger("pitstop.launcher")
 INFOS_SECONDS = 5.0
 """The time for which the facts of engines are as fresh as they need be, in seconds."""
 FACTS_SECONDS = 0.5
+UNUSED_SECONDS = 2.0
+"""The longest that the end of a server waits until an engine has noticed that its spares are gone, in seconds."""
 RELEASE_SECONDS = 75.0
 """The longest that an engine may take to end what a process has left, in seconds. Before that it ends itself if it can."""
 AGAIN_SECONDS = 0.2
@@ -92,6 +94,25 @@ class Engines:
                     log.error("an engine that does not let go of a run is killed", engine=folder.root.name)
                     kill_all(handle)
                 time.sleep(AGAIN_SECONDS)
+
+    def end_unused(self) -> None:
+        """End the engines in which nothing runs, because their server ends. Others go on with their jobs."""
+        for folder in self._folders():
+            handle = handle_in(folder.process)
+            if handle is not None and is_alive(handle) and self._is_unused(folder):
+                kill_all(handle)
+                shutil.rmtree(folder.root, ignore_errors=True)
+
+    def _is_unused(self, folder: EngineFolder) -> bool:
+        """Return True once an engine has neither a job nor a spare. It may take a moment to notice that a spare is gone."""
+        deadline = time.monotonic() + UNUSED_SECONDS
+        while True:
+            answer = self._ask(folder, {"facts": True}, FACTS_SECONDS)
+            if answer is None or answer["facts"]["jobs"] or time.monotonic() > deadline:
+                return False
+            if not answer["facts"]["spares"]:
+                return True
+            time.sleep(AGAIN_SECONDS)
 
     def _ask(self, folder: EngineFolder, request: dict[str, Any], seconds: float) -> dict[str, Any] | None:
         """Return the answer of an engine that is up; None, with a line in the log, if there is none."""

@@ -114,6 +114,8 @@ class LocalProcessLauncher:
 
     def close(self) -> None:
         """Stop watching processes; those that run jobs go on."""
+        if self._engines is not None:
+            self._engines.end_unused()
         self._watcher.close()
         self._archiving.end()
 

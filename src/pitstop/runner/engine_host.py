@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import shutil
 import socket
 import threading
 import time
@@ -99,7 +100,9 @@ def host_engine(engine_id: str, data: DataFolder) -> int:
     with listening(folder.socket) as listener:
         write_handle(folder.ready, own_handle())
         log("INFO", LOGGER, f"engine {engine_id} is up")
-        return host.serve(listener, lambda: _is_of_use(data, folder))
+        code = host.serve(listener, lambda: _is_of_use(data, folder))
+    shutil.rmtree(folder.root, ignore_errors=True)
+    return code
 
 
 def heap_of(memory: int) -> str:

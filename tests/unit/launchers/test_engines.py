@@ -92,3 +92,21 @@ def test_an_engine_that_is_not_up_yet_has_nothing_of_a_run(world):
     engines = world.engines()
     engines.folder("shared")
     engines.wait_for_release(handle_of(world.processes[0].pid))
+
+
+@pytest.mark.parametrize(("jobs", "ends"), [([], True), (["a"], False)])
+def test_with_its_server_an_engine_ends_in_which_nothing_runs(world, jobs, ends):
+    engines = world.engines()
+    folder = engines.folder("shared")
+    folder.ready.write_text("{}")
+
+    def serve(listener):
+        connection = EngineConnection(listener.accept()[0])
+        connection.receive()
+        connection.send({"facts": {"jobs": jobs, "spares": 0}})
+
+    with listening(folder.socket) as listener:
+        threading.Thread(target=serve, args=(listener,), daemon=True).start()
+        engines.end_unused()
+    assert (world.processes[0].poll() is not None) == ends
+    assert folder.root.exists() is not ends

@@ -48,6 +48,7 @@ def provider(spark: SparkSession, name: str, jars: list[Path]) -> str:
     simple = name.rpartition("/")[2]
     if f"/{simple}.jar" not in str(spark.sparkContext._jsc.sc().listJars()):
         spark.sql(f"ADD JAR '{_jar(spark, name, session_of(spark).sharedState().jarClassLoader())}'")
+    _let_thread_see_jars(spark)
     return simple
 
 
@@ -56,6 +57,15 @@ def add_jars(spark: SparkSession, jars: Iterable[Path]) -> None:
     for jar in jars:
         if f"/{jar.name}" not in str(spark.sparkContext._jsc.sc().listJars()):
             spark.sql(f"ADD JAR '{jar}'")
+    _let_thread_see_jars(spark)
+
+
+def _let_thread_see_jars(spark: SparkSession) -> None:
+    """Let the Java thread that works for this one find classes in added jars, as the thread that adds them does.
+
+    In an engine another job may have added them.
+    """
+    classes(spark).java.lang.Thread.currentThread().setContextClassLoader(session_of(spark).sharedState().jarClassLoader())
 
 
 def inject_columnar(spark: SparkSession, mark: str, injector: Callable[[], Any]) -> None:
