@@ -43,7 +43,8 @@ class Joined:
     def __init__(self, folder: EngineFolder, work_dir: Path, role: Role) -> None:
         """Join; EngineError, which may pass, if the engine does not come up or ends before it has let this process in."""
         self._connection = _connected(folder)
-        atexit.register(self._connection.close)  # open as long as the process lives, whoever forgets this object
+        self._leaves = False
+        atexit.register(self._leave)  # it is a member as long as the process lives, whoever forgets this object
         self._ended = threading.Event()
         client = secrets.token_hex(8)
         answer = self._connection.ask({"join": client, "pid": os.getpid(), "role": role}, START_SECONDS)
@@ -64,10 +65,15 @@ class Joined:
 
         def wait() -> None:
             self._connection.wait_for_end()
-            self._ended.set()
-            do()
+            if not self._leaves:
+                self._ended.set()
+                do()
 
         threading.Thread(target=wait, daemon=True, name="engine").start()
+
+    def _leave(self) -> None:
+        self._leaves = True
+        self._connection.close()
 
 
 class Membership:

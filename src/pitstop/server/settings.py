@@ -11,7 +11,7 @@ from pitstop.kit.settings import setting
 from pitstop.machine.named_secrets import FOLDER
 from pitstop.machine.private import read_private, write_private
 from pitstop.machine.rotating import Rotation
-from pitstop.model.config import SHARED_ENGINE
+from pitstop.model.config import OWN_ENGINE
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.retention import KEPT, USUAL, Retention
 from pitstop.model.selecting import MOST_ROWS, USUAL_SECONDS
@@ -78,7 +78,7 @@ class Settings:
     spares: int = setting(1, "Warm runner processes to keep ready", minimum=0)
     """The number of warm runner processes that are kept ready. Each holds an idle Spark session (some 400 MB)."""
     engine: str = setting(
-        SHARED_ENGINE,
+        OWN_ENGINE,
         "Engine of jobs that name none: own, shared, or a name (docs/engines.md) [$PITSTOP_ENGINE]",
         kind=str,
         unset="",

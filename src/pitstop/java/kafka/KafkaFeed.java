@@ -420,17 +420,30 @@ public final class KafkaFeed implements TableProvider {
             Place from = (Place) start;
             this.committed = from;
             this.tellGroup(false);
-            synchronized (DECISIONS) {
-                String[] decision = (String[]) DECISIONS.get(this.reading);
-                if (decision != null && decision[0].equals(from.json())) {
+            String[] decision = decisionOf(this.reading);
+            // Readers of one stage wait for one another; those of other jobs in this JVM do not, whose brokers may be away.
+            synchronized (decision) {
+                if (from.json().equals(decision[0])) {
                     return Place.parse(decision[1]);
                 }
                 Place end = this.decision(from);
                 if (end != from) {
-                    DECISIONS.put(this.reading, new String[] {from.json(), end.json()});
+                    decision[0] = from.json();
+                    decision[1] = end.json();
                     this.decidedEnd = end.json();
                 }
                 return end;
+            }
+        }
+
+        private static String[] decisionOf(String reading) {
+            synchronized (DECISIONS) {
+                String[] decision = (String[]) DECISIONS.get(reading);
+                if (decision == null) {
+                    decision = new String[] {null, null};
+                    DECISIONS.put(reading, decision);
+                }
+                return decision;
             }
         }
 
