@@ -52,9 +52,9 @@ MOVE_AGAIN_SECONDS = (60.0, 300.0, 900.0, 3600.0)
 HELD = "The run paused to move its state to disk, and the move has failed: the next run does not pause."
 """The reason for which a job is started again if its state could not be moved."""
 MOST_ENGINE_LOSSES = 2
-"""The shared engines that may end during epochs of a job, with none committed in between, before it gets an engine of its own."""
+"""The shared engines that may end while a job works, with no epoch committed in between, before it gets an engine of its own."""
 MOVED_OUT = (
-    f"{MOST_ENGINE_LOSSES} shared engines in a row have ended during epochs of this job: it goes on in an engine of its own "
+    f"{MOST_ENGINE_LOSSES} shared engines in a row have ended while this job was at work: it goes on in an engine of its own "
     "(option engine=own)."
 )
 """The reason for which the last run of such a job ended."""

@@ -318,7 +318,7 @@ class Job:
     attempts: int = 0
     """Starts since the last committed epoch, or since it has gone well for a while (option restart); bounds a loop of crashes."""
     engine_losses: int = 0
-    """Shared engines that have ended while an epoch of it was under way, since the last committed one."""
+    """Shared engines that have ended while it was at work, since the last committed epoch (model.run.EngineLoss)."""
     failures: tuple[float, ...] = ()
     """The times of recent failures of its runs, if the option restart counts the failures within a time."""
     due: float | None = None

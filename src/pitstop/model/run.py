@@ -137,9 +137,9 @@ class EngineLoss(StrEnum):
     """The part that a job had in the end of an engine that it shared."""
 
     RESTED = "rested"
-    """It had no epoch under way."""
+    """It was up and had no epoch under way."""
     WORKED = "worked"
-    """It had an epoch under way, which may have ended the engine."""
+    """It was starting, or had an epoch under way, which may have ended the engine."""
 
 
 @dataclass(frozen=True)

@@ -406,8 +406,9 @@ class Runner:
     def _engine_loss(self) -> EngineLoss | None:
         if not self._engine.has_ended():
             return None
-        works = self._whole is not None or (self._started is not None and self._started.working_on() is not None)
-        return EngineLoss.WORKED if works else EngineLoss.RESTED
+        # One that was still starting may have ended the engine by what it planned.
+        rests = self._started is not None and self._started.up and self._started.working_on() is None
+        return EngineLoss.RESTED if rests else EngineLoss.WORKED
 
 
 def _keep_lease(runner: Runner) -> None:

@@ -544,12 +544,24 @@ def test_a_run_tells_its_last_rows_before_it_says_that_it_has_stopped(run):
     assert before <= order[stopped][1].fact.stopped_at <= time.time()
 
 
-@pytest.mark.parametrize(("under_way", "loss"), [(None, EngineLoss.RESTED), (7, EngineLoss.WORKED)])
-def test_a_run_whose_shared_engine_has_ended_tells_whether_it_was_at_work(run, under_way, loss):
+@pytest.mark.parametrize(
+    ("up", "under_way", "loss"),
+    [(True, None, EngineLoss.RESTED), (True, 7, EngineLoss.WORKED), (False, None, EngineLoss.WORKED)],
+)
+def test_a_run_whose_shared_engine_has_ended_tells_whether_it_was_at_work(run, up, under_way, loss):
     assert run.runner.begin() is None
-    run.engine.over, run.query.active, run.query.under_way = True, False, under_way
+    run.engine.over, run.query.active, run.query.up, run.query.under_way = True, False, up, under_way
     assert run.runner.step() == 1
     failed = run.told[-1]
     assert isinstance(failed, Failed)
     assert failed.engine_loss is loss
     assert failed.error.message == "The engine that this job shares with others has ended: the next run has another one."
+
+
+def test_a_run_whose_shared_engine_ends_before_its_query_is_there_was_at_work(run):
+    def open(job, ties):
+        raise EngineError("its Java is gone")
+
+    run.engine.open, run.engine.over = open, True
+    assert run.runner.begin() == 1
+    assert run.told[-1].engine_loss is EngineLoss.WORKED

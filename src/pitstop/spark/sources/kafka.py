@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import secrets
 from collections.abc import Callable
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -28,11 +29,13 @@ from pitstop.spark.sources.kafka_places import adopted_place, judge_place, seek_
 from pitstop.spark.sources.kafka_values import TOMBSTONE_REASON, with_avro, with_changes
 
 _OWN = ("topics", "pattern", "value", "start", "metadata", "onLoss", "maxRows", "security", "group", *OPTIONS)
+_PROCESS = secrets.token_hex(8)
+"""The option by which a feed knows its run: in an engine, runs of one job follow one another in one JVM."""
 
 
 def _stream(spark: SparkSession, source: Source, facts: dict[str, str]) -> DataFrame:
     feed = kafka_feed(spark)
-    reader = spark.readStream.format(feed).options(**source.options, **facts, **_kept(spark, source))
+    reader = spark.readStream.format(feed).options(**source.options, **facts, **_kept(spark, source), process=_PROCESS)
     return _rows(reader.options(**_readers(source), failOnDataLoss=_fails(source)).load(), source)
 
 
