@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from functools import partial, singledispatch
+from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -276,34 +277,21 @@ def _with_columns(spec: WithColumnsSpec, lowering: Lowering, node: Node, inputs:
     return inputs[0].withColumns({name: to_column(inputs[0], value) for name, value in spec.columns.items()})
 
 
-@lower.register
-def _rename(spec: RenameSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
-    return lower_rename(node, spec, inputs[0])
+def _of_rows(function: Callable[[Node, Any, DataFrame], DataFrame]) -> Callable[..., DataFrame]:
+    """Return the function for a stage that looks at its rows alone."""
+
+    def lower_rows(spec: Spec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
+        return function(node, spec, inputs[0])
+
+    return lower_rows
 
 
-@lower.register
-def _drop(spec: DropSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
-    return lower_drop(node, spec, inputs[0])
-
-
-@lower.register
-def _explode(spec: ExplodeSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
-    return lower_explode(node, spec, inputs[0])
-
-
-@lower.register
-def _split(spec: SplitSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
-    return lower_split(node, spec, inputs[0])
-
-
-@lower.register
-def _map(spec: FlatMapSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
-    return lower_map(node, spec, inputs[0])
-
-
-@lower.register
-def _filter_by_function(spec: FilterByFunctionSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
-    return lower_filter(node, spec, inputs[0])
+lower.register(RenameSpec, _of_rows(lower_rename))
+lower.register(DropSpec, _of_rows(lower_drop))
+lower.register(ExplodeSpec, _of_rows(lower_explode))
+lower.register(SplitSpec, _of_rows(lower_split))
+lower.register(FlatMapSpec, _of_rows(lower_map))
+lower.register(FilterByFunctionSpec, _of_rows(lower_filter))
 
 
 @lower.register
