@@ -3,7 +3,7 @@
 import json
 import os
 import signal
-from contextlib import closing
+from contextlib import closing, suppress
 
 import psutil
 import pytest
@@ -79,7 +79,12 @@ def engines(shared):
 
 def javas(pid):
     """Return the Java processes below a process."""
-    return [child for child in psutil.Process(pid).children(recursive=True) if child.name() == "java"]
+    processes = []
+    for child in psutil.Process(pid).children(recursive=True):
+        with suppress(psutil.NoSuchProcess):  # it has ended since
+            if child.name() == "java":
+                processes.append(child)
+    return processes
 
 
 def workers(pid):
@@ -102,8 +107,7 @@ def test_jobs_of_one_engine_run_in_one_java_and_a_run_that_is_killed_leaves_noth
     engine = engines(shared)["shared"]
     assert len(javas(engine)) == 1
     server = shared._processes["server"].pid
-    below = [child for child in psutil.Process(server).children(recursive=True) if child.name() == "java"]
-    assert [child.pid for child in below] == [javas(engine)[0].pid], "no run has a Java of its own"
+    assert [child.pid for child in javas(server)] == [javas(engine)[0].pid], "no run has a Java of its own"
 
     assert [(engine.name, engine.jobs) for engine in shared.client.service.server_info().engines] == [
         ("shared", ["first", "second"])
@@ -153,8 +157,8 @@ def test_a_job_has_the_engine_that_it_names(shared, tmp_path):
     grows(tmp_path / "own")
     grows(tmp_path / "named")
     assert sorted(engines(shared)) == ["critical", "shared"]
-    server = psutil.Process(shared._processes["server"].pid)
-    assert len([child for child in server.children(recursive=True) if child.name() == "java"]) == 3
+    server = shared._processes["server"].pid
+    assert wait_until(lambda: len(javas(server)) == 3, SECONDS, step=0.1), javas(server)
     critical.update(tmp_path / "named.py", args=[str(tmp_path / "named")], config={"engine": "shared"})
     grows(tmp_path / "named")
     assert critical.status == "RUNNING"

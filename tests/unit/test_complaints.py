@@ -16,7 +16,7 @@ TRIED = {
         "logic/exactJson.test.ts::what is read is written again to the last digit",
     ],
     "Hazelcast: a job hangs between two states, and nothing says so": [
-        "screens/job/logic/verbs.test.ts::nothing crosses a termination, and the reason names it",
+        "tests/unit/control/test_life.py::test_a_second_termination_is_refused_and_the_first_goes_on",
         "logic/problems.test.ts::an epoch that does not end is told",
     ],
     "Hazelcast: a deleted snapshot left a job that could not be resumed": [
@@ -33,7 +33,7 @@ TRIED = {
     ],
     "StreamPark: nothing starts again from the snapshot of a job that was cancelled with one": [
         "tests/page/test_story.py::test_all_of_the_lab_can_be_done_in_a_browser",
-        "screens/job/logic/verbs.test.ts::an ended job can be brought back while its state is kept",
+        "tests/unit/control/test_life.py::test_a_job_that_has_failed_or_was_cancelled_is_brought_back_as_it_was",
     ],
     "StreamPark: a savepoint by hand is not recorded": [
         "tests/page/test_actions.py::test_a_snapshot_is_exported_looked_into_and_deleted"
