@@ -6,7 +6,6 @@ import hashlib
 import json
 import secrets
 import shutil
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -20,7 +19,7 @@ from pitstop.errors import EngineError
 from pitstop.kit.jsonable import from_json
 from pitstop.kit.version import __version__
 from pitstop.launchers.engine_socket import connect
-from pitstop.launchers.processes import handle_in, handle_of, is_alive, kill_all, pid_of, write_json
+from pitstop.launchers.processes import Child, handle_in, handle_of, is_alive, kill_all, pid_of, write_json
 from pitstop.model.cluster import EngineInfo
 from pitstop.model.data_folder import DataFolder, EngineFolder
 
@@ -34,7 +33,7 @@ RELEASE_SECONDS = 75.0
 """The longest that an engine may take to end what a process has left, in seconds. Before that it ends itself if it can."""
 AGAIN_SECONDS = 0.2
 
-Spawn = Callable[[list[str], Path], "subprocess.Popen[bytes]"]
+Spawn = Callable[[list[str], Path], Child]
 """Starts ``pitstop.runner`` with arguments and a log file."""
 
 
@@ -49,7 +48,7 @@ class Engines:
         self._lock, self._asking = threading.Lock(), threading.Lock()
         self._infos: list[EngineInfo] = []
         self._infos_until = float("-inf")
-        self._children: dict[str, subprocess.Popen[bytes]] = {}
+        self._children: dict[str, Child] = {}
         for folder in self._folders():
             if self._is_alive(folder) and _record(folder).get("form") != self._form:
                 folder.retired.touch()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from pitstop.errors import EngineError
 from pitstop.kit.jsonable import from_json
 from pitstop.launchers.archiving import Archiving
 from pitstop.launchers.engines import Engines
-from pitstop.launchers.processes import is_alive, is_of_this_boot, kill_all
+from pitstop.launchers.processes import Child, is_alive, is_of_this_boot, kill_all
 from pitstop.launchers.runner_processes import RunnerProcesses, facts_of
 from pitstop.launchers.spares import Spares
 from pitstop.launchers.standby import HeldSpare
@@ -24,7 +23,7 @@ from pitstop.machine.rotating import Rotation
 from pitstop.model.adoption import Adoption
 from pitstop.model.cluster import EngineInfo
 from pitstop.model.config import OWN_ENGINE
-from pitstop.model.data_folder import DataFolder, SpareFolder
+from pitstop.model.data_folder import DataFolder, SpareFolder, WorkerFolder
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.model.task import Adopt, Compilation, Compile, ExportState, ImportState, QueryState, StateRows, Task
 
@@ -51,8 +50,8 @@ class LocalProcessLauncher:
         engine: str | None = None,
     ) -> None:
         self._data, self._one_of_several = data, one_of_several
-        self._processes = RunnerProcesses(data, store_url, environment, rotation)
-        self._runs: dict[str, tuple[int, subprocess.Popen[bytes]]] = {}
+        self._processes = RunnerProcesses(data, store_url, environment, rotation, has_template=engine is not None)
+        self._runs: dict[str, tuple[int, Child]] = {}
         """Job id -> the last run that was started for it here."""
         self._watcher = Watcher(lambda: wake.wake(CONTROL))
         self._engine = engine or OWN_ENGINE
@@ -116,6 +115,7 @@ class LocalProcessLauncher:
         """Stop watching processes; those that run jobs go on."""
         if self._engines is not None:
             self._engines.end_unused()
+        self._processes.close()
         self._watcher.close()
         self._archiving.end()
 
@@ -140,19 +140,21 @@ class LocalProcessLauncher:
         if not isinstance(task, Adopt):  # it takes long, and much memory
             engine = self._folder_of(self._engine)
         try:
-            return do_task(task, folder, self._processes.environment, engine)
+            return self._done(task, folder, engine)
         except EngineError as error:
             if engine is None or not error.details.get("away"):
                 raise
             log.warning("a task is done without its engine", task=task.kind, reason=error.message)
-            return do_task(task, folder, self._processes.environment)
+            return self._done(task, folder, None)
 
-    def _spawn_spare(self, command: list[str], log_file: Path) -> subprocess.Popen[bytes]:
-        engine = self._folder_of(self._engine)
-        command = [*command, *(["--engine", str(engine)] if engine is not None else [])]
-        return self._processes.spawn(command, log_file, {}, SpareFolder(log_file.parent).log_moves)
+    def _done(self, task: Task, folder: WorkerFolder, engine: Path | None) -> Any:
+        return do_task(task, folder, lambda command: self._processes.start_task(command, folder.log, engine))
 
-    def _spawn_engine(self, command: list[str], log_file: Path) -> subprocess.Popen[bytes]:
+    def _spawn_spare(self, command: list[str], log_file: Path) -> Child:
+        log_moves = SpareFolder(log_file.parent).log_moves
+        return self._processes.spawn(command, log_file, {}, log_moves, self._folder_of(self._engine))
+
+    def _spawn_engine(self, command: list[str], log_file: Path) -> Child:
         return self._processes.spawn(command, log_file, {"engine": log_file.parent.name})
 
     def _folder_of(self, engine: str) -> Path | None:

@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from pitstop.control.ports import RunHandle
 from pitstop.errors import EngineError
@@ -28,6 +29,20 @@ _LOOKS = 10
 _LOOK_SECONDS = 0.01
 _OLD_SECONDS = 0.5
 """The tolerance, in seconds, for start times that older releases took from the clock: for rounding and the clock's drift."""
+
+
+class Child(Protocol):
+    """A process that was started here: the part of subprocess.Popen that launchers use."""
+
+    @property
+    def pid(self) -> int: ...
+
+    @property
+    def returncode(self) -> int | None: ...
+
+    def poll(self) -> int | None: ...
+
+    def wait(self, timeout: float | None = None) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -165,14 +180,20 @@ def has_children(handle: RunHandle) -> bool:
 def run_to_end(
     command: Sequence[str | Path], log_file: Path, environment: Mapping[str, str], seconds: float, folder: Path | None = None
 ) -> int:
-    """Run a process that prints into a file, and return its exit code. subprocess.TimeoutExpired if it takes longer.
-
-    It is killed once nobody waits for it any more (kit.asker). Its children end with it.
-    """
+    """Run a process that prints into a file, and return its exit code (:func:`wait_to_end`)."""
     with log_file.open("ab") as out:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=environment, cwd=folder, start_new_session=True
         )
+    return wait_to_end(process, seconds)
+
+
+def wait_to_end(process: Child, seconds: float) -> int:
+    """Wait for the end of a process that has a session of its own, and return its exit code.
+
+    subprocess.TimeoutExpired if it takes longer. It is killed once nobody waits for it any more (kit.asker), and its children end
+    with it.
+    """
     handle = handle_of(process.pid)
 
     def kill() -> None:

@@ -9,11 +9,14 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import IO
 
 import structlog
 
 from pitstop.control.ports import RunSpec
 from pitstop.launchers.environment import runner_environment
+from pitstop.launchers.processes import Child
+from pitstop.launchers.template import Template
 from pitstop.machine.rotating import Rotation, start_pump
 from pitstop.model.data_folder import DataFolder
 
@@ -25,7 +28,8 @@ class RunnerProcesses:
 
     The output of a runner and its children comes through a pipe to a process that writes and rotates the log (machine.rotating).
     That process has a session of its own, so it survives the kill of the runner, and ends with the last process that could print.
-    ``facts`` stand in each line of a run, beside the run's own.
+    ``facts`` stand in each line of a run, beside the run's own. ``has_template``: processes that join an engine are forked from
+    one that has imported what they need (launchers.template).
     """
 
     def __init__(
@@ -35,35 +39,53 @@ class RunnerProcesses:
         environment: dict[str, str] | None = None,
         rotation: Rotation | None = None,
         facts: Mapping[str, object] = MappingProxyType({}),
+        has_template: bool = False,
     ) -> None:
         self._data, self._store_url, self._rotation, self._facts = data, store_url, rotation or Rotation(), dict(facts)
         python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
         self.environment = (runner_environment(os.environ) if environment is None else environment) | python
         """The environment of all of them."""
-        self._children: list[subprocess.Popen[bytes]] = []
+        self._template = Template(self.environment) if has_template else None
+        self._children: list[Child] = []
         self._lock = threading.Lock()
 
-    def start(self, spec: RunSpec, engine: Path | None = None) -> subprocess.Popen[bytes]:
+    def start(self, spec: RunSpec, engine: Path | None = None) -> Child:
         """Start a run in a process of its own; ``engine`` is the folder of the engine that it joins, if it has no own JVM."""
         log_file = self._data.job(spec.job_id).log
         log_file.parent.mkdir(parents=True, exist_ok=True)
         command = ["run", "--job", spec.job_id, "--token", str(spec.token)]
-        command += ["--engine", str(engine)] if engine is not None else []
-        return self.spawn(command, log_file, facts_of(spec) | self._facts)
+        return self.spawn(command, log_file, facts_of(spec) | self._facts, engine=engine)
 
     def spawn(
-        self, command: list[str], log_file: Path, facts: dict[str, object], log_moves: Path | None = None
-    ) -> subprocess.Popen[bytes]:
+        self,
+        command: list[str],
+        log_file: Path,
+        facts: dict[str, object],
+        log_moves: Path | None = None,
+        engine: Path | None = None,
+    ) -> Child:
         """Start ``python -m pitstop.runner COMMAND``; ``facts`` and ``log_moves`` are machine.rotating.start_pump's."""
         where = ["--store", self._store_url, "--data", str(self._data.root), "--server", self._data.server]
-        arguments = [sys.executable, "-m", "pitstop.runner", *command, *where]
         writer = start_pump(log_file, self._rotation, facts, log_moves)
         assert writer.stdin is not None
         with self._lock:
             self._children.append(writer)
         with writer.stdin as out:
+            return self._begin([*command, *where], out, engine)
+
+    def start_task(self, command: list[str], log_file: Path, engine: Path | None) -> Child:
+        """Start a process that does one task and prints into a file of its own."""
+        with log_file.open("ab") as out:
+            return self._begin(command, out, engine)
+
+    def _begin(self, command: list[str], out: IO[bytes], engine: Path | None) -> Child:
+        command = [*command, *(["--engine", str(engine)] if engine is not None else [])]
+        process: Child | None = None
+        if self._template is not None and engine is not None:
+            process = self._template.fork(command, out.fileno())
+        if process is None:
             process = subprocess.Popen(
-                arguments,
+                [sys.executable, "-m", "pitstop.runner", *command],
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,
@@ -74,6 +96,11 @@ class RunnerProcesses:
             self._children.append(process)
         log.info("started", command=command[0], pid=process.pid)
         return process
+
+    def close(self) -> None:
+        """End the template. All other processes go on."""
+        if self._template is not None:
+            self._template.close()
 
     def reap(self) -> None:
         """Collect the exit codes of children that have ended, so that they are zombies no more."""

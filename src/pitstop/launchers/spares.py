@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import secrets
 import shutil
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -18,7 +17,7 @@ from pathlib import Path
 import structlog
 
 from pitstop.control.ports import RunHandle
-from pitstop.launchers.processes import handle_in, handle_of, is_alive, kill_all, write_handle, write_json
+from pitstop.launchers.processes import Child, handle_in, handle_of, is_alive, kill_all, write_handle, write_json
 from pitstop.machine.wake import wake
 from pitstop.model.data_folder import DataFolder, SpareFolder
 
@@ -28,7 +27,7 @@ READY_LOOK_SECONDS = 0.1
 UNKNOWN_SECONDS = 600.0
 """The age, in seconds, from which a folder without a known process is left over from a crash."""
 
-Spawn = Callable[[list[str], Path], "subprocess.Popen[bytes]"]
+Spawn = Callable[[list[str], Path], Child]
 """Starts ``pitstop.runner`` with arguments and a log file."""
 
 
@@ -37,8 +36,8 @@ class Spares:
 
     def __init__(self, data: DataFolder, count: int, spawn: Spawn) -> None:
         self._data, self._count, self._spawn = data, count, spawn
-        self._waiting: dict[str, subprocess.Popen[bytes]] = {}
-        self._held: dict[str, subprocess.Popen[bytes]] = {}
+        self._waiting: dict[str, Child] = {}
+        self._held: dict[str, Child] = {}
         self._lock = threading.Lock()
         self._failures = 0
         self._not_before = 0.0
@@ -62,7 +61,7 @@ class Spares:
 
     def assign(
         self, job_id: str, token: int, held: str | None = None, log_facts: Mapping[str, object] | None = None
-    ) -> subprocess.Popen[bytes] | None:
+    ) -> Child | None:
         """Give a run to a spare: the one held for it, else a ready one, else one that still warms up, and is ahead of a new one.
 
         ``log_facts`` stand in each line of its log from then on. OSError if that could not be written: the spare is ended then.
@@ -76,7 +75,7 @@ class Spares:
                 return self._give(spare_id, self._waiting.pop(spare_id), job_id, token, log_facts)
         return None
 
-    def hold(self, seconds: float) -> tuple[str, SpareFolder, subprocess.Popen[bytes]] | None:
+    def hold(self, seconds: float) -> tuple[str, SpareFolder, Child] | None:
         """Hold back a ready spare: (id, folder, process). None if there is none within ``seconds``, or none is kept."""
         deadline = time.monotonic() + seconds
         while self._count:
@@ -108,9 +107,7 @@ class Spares:
             self._end_all(self._waiting)
             self._end_all(self._held)
 
-    def _give(
-        self, spare_id: str, process: subprocess.Popen[bytes], job_id: str, token: int, log_facts: Mapping[str, object] | None
-    ) -> subprocess.Popen[bytes]:
+    def _give(self, spare_id: str, process: Child, job_id: str, token: int, log_facts: Mapping[str, object] | None) -> Child:
         folder = self._data.spare(spare_id)
         try:
             self._data.job(job_id).root.mkdir(parents=True, exist_ok=True)  # else its first lines found nowhere to be
@@ -125,12 +122,12 @@ class Spares:
         self._failures = 0
         return process
 
-    def _end_all(self, spares: dict[str, subprocess.Popen[bytes]]) -> None:
+    def _end_all(self, spares: dict[str, Child]) -> None:
         for spare_id, process in spares.items():
             self._end_one(spare_id, process)
         spares.clear()
 
-    def _end_one(self, spare_id: str, process: subprocess.Popen[bytes]) -> None:
+    def _end_one(self, spare_id: str, process: Child) -> None:
         handle = handle_of(process.pid)
         if process.poll() is None and handle is not None:
             kill_all(handle)

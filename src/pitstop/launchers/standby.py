@@ -7,14 +7,13 @@ preparations stay in its process until it gets its run (launchers.spares). It wr
 from __future__ import annotations
 
 import json
-import subprocess
 import time
 from pathlib import Path
 from typing import Any
 
 from pitstop.errors import EngineError, WaitTimeoutError, from_dict
 from pitstop.kit.jsonable import from_json, to_json
-from pitstop.launchers.processes import write_json
+from pitstop.launchers.processes import Child, write_json
 from pitstop.launchers.spares import last_line
 from pitstop.machine.wake import WakeSocket, wake
 from pitstop.model.data_folder import SpareFolder
@@ -29,7 +28,7 @@ LOOK_SECONDS = 1.0
 class HeldSpare:
     """One held spare (control.ports.Standby); ``id`` names it when the job is told to start its run."""
 
-    def __init__(self, spare_id: str, folder: SpareFolder, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, spare_id: str, folder: SpareFolder, process: Child) -> None:
         self.id, self._folder, self._process = spare_id, folder, process
         self._number = 0
 

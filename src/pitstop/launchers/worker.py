@@ -8,15 +8,13 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 import threading
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 from pitstop.errors import EngineError, WaitTimeoutError, from_dict
 from pitstop.kit.jsonable import to_json
-from pitstop.launchers.processes import run_to_end
+from pitstop.launchers.processes import Child, wait_to_end
 from pitstop.launchers.spares import last_line
 from pitstop.model.data_folder import WorkerFolder
 from pitstop.model.task import Adopt, Compile, Task, in_words, remedy
@@ -26,25 +24,26 @@ START_SECONDS = 30.0
 STATE_SECONDS = 600.0
 ADOPT_SECONDS = 6 * 3600.0
 """The longest that an adoption takes, which writes all state of a checkpoint anew."""
+
+Start = Callable[[list[str]], Child]
+"""Starts ``pitstop.runner`` with arguments, in a session of its own; it prints into the log of the task's folder."""
+
 _at_once = threading.BoundedSemaphore(2)
 """The most processes at once: each may start a JVM."""
 _adoption = threading.BoundedSemaphore(1)
 """Adoptions may take hours: they come one after the other, and keep no other task waiting."""
 
 
-def do_task(task: Task, folder: WorkerFolder, environment: Mapping[str, str], engine: Path | None = None) -> Any:
+def do_task(task: Task, folder: WorkerFolder, start: Start) -> Any:
     """Do a task and return the JSON value of its result (runner.worker_tasks), or raise its error; ``folder`` is used up.
 
-    ``engine``: the folder of the engine whose JVM does it; None for a JVM of its own. Raises WaitTimeoutError if it takes too
-    long and EngineError if the process ends without a result, both naming the task.
+    Raises WaitTimeoutError if it takes too long and EngineError if the process ends without a result, both naming the task.
     """
     folder.root.mkdir(parents=True, exist_ok=True)
     folder.request.write_text(json.dumps(to_json(task)))
-    command = [sys.executable, "-m", "pitstop.runner", "worker", "--task", task.kind, "--folder", str(folder.root)]
-    command += ["--engine", str(engine)] if engine is not None else []
     try:
         with _adoption if isinstance(task, Adopt) and not task.only_plan else _at_once:
-            code = _run(command, folder.log, environment, task)
+            code = _run(task, start(["worker", "--task", task.kind, "--folder", str(folder.root)]))
         if not folder.result.exists():
             raise EngineError(f"{in_words(task)} ended without a result (exit code {code}): {_end_of(folder)}")
         answer = json.loads(folder.result.read_text())
@@ -55,10 +54,10 @@ def do_task(task: Task, folder: WorkerFolder, environment: Mapping[str, str], en
     return answer["result"]
 
 
-def _run(command: list[str], log_file: Path, environment: Mapping[str, str], task: Task) -> int:
+def _run(task: Task, process: Child) -> int:
     seconds = START_SECONDS + task.seconds if isinstance(task, Compile) else _LONGEST.get(type(task), STATE_SECONDS)
     try:
-        return run_to_end(command, log_file, environment, seconds)
+        return wait_to_end(process, seconds)
     except subprocess.TimeoutExpired:
         raise WaitTimeoutError(f"{in_words(task)} was not done within {seconds:.0f} seconds.{remedy(task)}") from None
 

@@ -5,7 +5,6 @@ The processes outlive the member, just as processes that a server starts outlive
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable
 from typing import Protocol
 
@@ -13,6 +12,7 @@ import structlog
 
 from pitstop.control.ports import CONTROL, Assignments, RunHandle, RunSpec, Started, Wake
 from pitstop.errors import StoreError
+from pitstop.launchers.processes import Child
 
 log = structlog.get_logger("pitstop.member")
 
@@ -20,7 +20,7 @@ log = structlog.get_logger("pitstop.member")
 class Processes(Protocol):
     """launchers.runner_processes.RunnerProcesses"""
 
-    def start(self, spec: RunSpec) -> subprocess.Popen[bytes]: ...
+    def start(self, spec: RunSpec) -> Child: ...
 
     def reap(self) -> None: ...
 
@@ -33,7 +33,7 @@ class HostedRuns:
     ) -> None:
         self._member_id, self._assignments, self._processes = member_id, assignments, processes
         self._wake, self._end = wake, end
-        self._started: dict[tuple[str, int], subprocess.Popen[bytes]] = {}
+        self._started: dict[tuple[str, int], Child] = {}
 
     def step(self) -> None:
         """Look once for work, and do it. If the store is away, the next step tries again."""

@@ -1,10 +1,11 @@
-"""``python -m pitstop.runner run | spare | worker | queries``: started by the launcher, not by people."""
+"""``python -m pitstop.runner run | spare | engine | worker | queries | template``: started by the launcher, not by people."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import os
+import socket
 import sys
 import threading
 import time
@@ -40,30 +41,11 @@ ORPHAN_CHECK_SECONDS = 3.0
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="pitstop.runner")
-    commands = parser.add_subparsers(dest="command", required=True)
-    for name in ("run", "spare"):
-        sub = commands.add_parser(name)
-        sub.add_argument("--store", required=True)
-        sub.add_argument("--data", required=True, type=Path)
-        sub.add_argument("--server", default="")
-        sub.add_argument("--engine", type=Path)
-        sub.add_argument("--job" if name == "run" else "--spare", required=True)
-        if name == "run":
-            sub.add_argument("--token", required=True, type=int)
-    sub = commands.add_parser("engine")
-    sub.add_argument("--store", required=True)
-    sub.add_argument("--data", required=True, type=Path)
-    sub.add_argument("--server", default="")
-    sub.add_argument("--id", required=True)
-    sub = commands.add_parser("worker")
-    sub.add_argument("--task", required=True, choices=sorted(WORK))
-    sub.add_argument("--folder", required=True, type=Path)
-    sub.add_argument("--engine", type=Path)
-    sub = commands.add_parser("queries")
-    sub.add_argument("--store", required=True)
-    sub.add_argument("--work", required=True, type=Path)
-    options = parser.parse_args()
+    options = _options(None)
+    if options.command == "template":
+        from pitstop.runner.template import fork_on_request
+
+        options = _options(fork_on_request(socket.socket(fileno=options.socket)))
     keep_private()
     # Who prints else prints into the log: the lines of answers are the server's alone.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8") if options.command == "queries" else None
@@ -91,6 +73,36 @@ def main() -> int:
         return Joined(EngineFolder(options.engine), folder.work, Role.TASK).session if options.engine else session(folder.work)
 
     return _leave(do_task(options.task, folder, start))
+
+
+def _options(arguments: list[str] | None) -> argparse.Namespace:
+    """Return the options in ``arguments``, or else in those of this process."""
+    parser = argparse.ArgumentParser(prog="pitstop.runner")
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name in ("run", "spare"):
+        sub = commands.add_parser(name)
+        sub.add_argument("--store", required=True)
+        sub.add_argument("--data", required=True, type=Path)
+        sub.add_argument("--server", default="")
+        sub.add_argument("--engine", type=Path)
+        sub.add_argument("--job" if name == "run" else "--spare", required=True)
+        if name == "run":
+            sub.add_argument("--token", required=True, type=int)
+    sub = commands.add_parser("engine")
+    sub.add_argument("--store", required=True)
+    sub.add_argument("--data", required=True, type=Path)
+    sub.add_argument("--server", default="")
+    sub.add_argument("--id", required=True)
+    sub = commands.add_parser("worker")
+    sub.add_argument("--task", required=True, choices=sorted(WORK))
+    sub.add_argument("--folder", required=True, type=Path)
+    sub.add_argument("--engine", type=Path)
+    sub = commands.add_parser("queries")
+    sub.add_argument("--store", required=True)
+    sub.add_argument("--work", required=True, type=Path)
+    sub = commands.add_parser("template")
+    sub.add_argument("--socket", required=True, type=int)
+    return parser.parse_args(arguments)
 
 
 def run_job(job_id: str, token: int, store_url: str, data: DataFolder, engine: EngineFolder | None) -> int:
@@ -134,7 +146,7 @@ def wait_as_spare(spare_id: str, store_url: str, data: DataFolder, engine: Engin
     """Keep a Spark session warm until a job is assigned, or the control plane is gone; do what a standby is asked for."""
     folder = data.spare(spare_id)
     folder.root.mkdir(parents=True, exist_ok=True)
-    socket = WakeSocket(folder.socket)
+    wake_socket = WakeSocket(folder.socket)
     warm = threading.Event()
     threading.Thread(target=_leave_when_alone, args=(data, folder, warm), daemon=True).start()
     joined = Joined(engine, folder.work, Role.SPARE) if engine is not None else None
@@ -147,7 +159,8 @@ def wait_as_spare(spare_id: str, store_url: str, data: DataFolder, engine: Engin
     levels = RunLevels(spark, levels_of_workers(folder.work))
     levels.follow(data.log_levels)
     if not folder.assignment.exists():
-        warm_up(spark, folder.work / "warm-up")
+        # In an engine all is warm but the Python workers: a job need not wait for those.
+        warm_up(spark, folder.work / "warm-up", lambda: joined is None or not folder.assignment.exists())
     settings, database = RunnerSettings(data, store_url, STORE_FACTORY), open_database(store_url)
     standby = StandbyTasks(spark, settings, folder)
     warm.set()
@@ -163,9 +176,9 @@ def wait_as_spare(spare_id: str, store_url: str, data: DataFolder, engine: Engin
             write_json(folder.answer(answered), answer(standby.do, read_task(order["task"], order["request"])))
             wake(folder.answer_socket)
             continue
-        socket.wait(ORPHAN_CHECK_SECONDS)
+        wake_socket.wait(ORPHAN_CHECK_SECONDS)
     assignment = json.loads(folder.assignment.read_text())
-    socket.close()
+    wake_socket.close()
     levels.follow(data.log_levels, data.job(assignment["job"]).log_levels)
     return _run(
         assignment["job"], int(assignment["token"]), settings, database, lambda: spark, standby.prepared, Membership(joined)

@@ -13,6 +13,7 @@ from pitstop.errors import ArtifactError, EngineError, WaitTimeoutError
 from pitstop.kit.asker import ASKER, Asker
 from pitstop.kit.waiting import wait_until
 from pitstop.launchers import worker
+from pitstop.launchers.runner_processes import RunnerProcesses
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import JobSource
 from pitstop.model.task import Compile
@@ -48,7 +49,8 @@ def do(tmp_path, monkeypatch):
     folder = DataFolder(tmp_path).worker("w")
 
     def do(request):
-        return worker.do_task(Compile(JobSource("/d/job.py"), request), folder, environment)
+        start = RunnerProcesses(DataFolder(tmp_path), "", environment).start_task
+        return worker.do_task(Compile(JobSource("/d/job.py"), request), folder, lambda command: start(command, folder.log, None))
 
     yield do
     assert not folder.root.exists(), "the folder is used up, however it ended"

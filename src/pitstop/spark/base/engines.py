@@ -25,7 +25,7 @@ from pitstop.spark.internals.joining import join
 from pitstop.spark.internals.jvm import heap_bytes as heap_bytes
 from pitstop.spark.internals.jvm import heap_in_use as heap_in_use
 from pitstop.spark.internals.jvm import is_gone as is_gone
-from pitstop.spark.internals.numpy_arguments import know_numpy_arguments
+from pitstop.spark.internals.numpy_arguments import know_numpy_arguments as know_numpy_arguments
 
 _PYTHON = """#!/bin/sh
 case "$*" in

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from importlib.abc import MetaPathFinder
-from types import ModuleType
 from typing import Any, Protocol
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.datasource_internal import _SimpleStreamReaderWrapper
+
+from pitstop.spark.internals.without_pandas import without_pandas
 
 Offset = dict[str, Any]
 MOST_BYTES = 4 << 20
@@ -81,17 +81,6 @@ def leave_pandas_out() -> None:
     Loading pandas takes a fifth of a second and 45 MB, and no source of ours needs it. Code that asks Arrow for pandas by name
     still gets it. Nothing happens where pandas has been loaded.
     """
-    if "pandas" in sys.modules:
-        return
-    sys.meta_path.insert(0, _NoPandas)
-    try:
-        pa.array([None])
-    finally:
-        sys.meta_path.remove(_NoPandas)
-
-
-class _NoPandas(MetaPathFinder):
-    @classmethod
-    def find_spec(cls, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> None:
-        if fullname == "pandas":
-            raise ModuleNotFoundError("No module named 'pandas'", name=fullname)
+    if "pandas" not in sys.modules:
+        with without_pandas():
+            pa.array([None])

@@ -173,9 +173,14 @@ def open_batch(spark: SparkSession, node: Node, told: dict[str, str]) -> DataFra
     return opened(spark, node.source, told)
 
 
+def load_sources() -> list[type[DataSource]]:
+    """Load the modules of our sources, and return their Python data sources."""
+    modules = [importlib.import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__)]
+    kinds = [kind for module in modules if isinstance(kind := getattr(module, "KIND", None), SourceKind)]
+    return [kind.data_source for kind in kinds if kind.data_source is not None]
+
+
 def register(spark: SparkSession) -> None:
     """Make our sources known to a session before a job needs them: a warm spare has then loaded them."""
-    for module in pkgutil.iter_modules(__path__):
-        kind = getattr(importlib.import_module(f"{__name__}.{module.name}"), "KIND", None)
-        if isinstance(kind, SourceKind) and kind.data_source is not None:
-            spark.dataSource.register(kind.data_source)
+    for data_source in load_sources():
+        spark.dataSource.register(data_source)

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from pitstop.kit.waiting import wait_until
 from pitstop.spark.internals.early_watermarks import allow_early_watermarks
 from pitstop.spark.internals.kept_rows import forget_rows
 
 EPOCH_SECONDS = 60.0
 
 
-def warm_up(spark: SparkSession, checkpoint: Path) -> None:
-    """Run one epoch of a small stateful query over ``checkpoint``, a folder that does not exist; give up after a minute."""
+LOOK_SECONDS = 0.05
+
+
+def warm_up(spark: SparkSession, checkpoint: Path, is_needed: Callable[[], bool] = lambda: True) -> None:
+    """Run one epoch of a small stateful query over ``checkpoint``, a folder that does not exist; give up after a minute.
+
+    Give up, too, once it is not needed any more.
+    """
     allow_early_watermarks(spark)
     first_epoch = threading.Event()
 
@@ -29,7 +37,7 @@ def warm_up(spark: SparkSession, checkpoint: Path) -> None:
     spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
     counts = numbers.groupBy(F.window("time", "1 second")).agg(F.count("*").alias("n"))
     query = counts.writeStream.foreachBatch(epoch).option("checkpointLocation", str(checkpoint)).start()
-    first_epoch.wait(EPOCH_SECONDS)
+    wait_until(lambda: first_epoch.is_set() or not is_needed(), EPOCH_SECONDS, step=LOOK_SECONDS)
     query.stop()
 
 
