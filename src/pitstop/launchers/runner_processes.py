@@ -45,7 +45,8 @@ class RunnerProcesses:
         python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
         self.environment = (runner_environment(os.environ) if environment is None else environment) | python
         """The environment of all of them."""
-        self._template = Template(self.environment) if has_template else None
+        self._has_template = has_template
+        self._template: Template | None = None
         self._children: list[Child] = []
         self._lock = threading.Lock()
 
@@ -81,8 +82,8 @@ class RunnerProcesses:
     def _begin(self, command: list[str], out: IO[bytes], engine: Path | None) -> Child:
         command = [*command, *(["--engine", str(engine)] if engine is not None else [])]
         process: Child | None = None
-        if self._template is not None and engine is not None:
-            process = self._template.fork(command, out.fileno())
+        if engine is not None and (template := self._template_of_engines()) is not None:
+            process = template.fork(command, out.fileno())
         if process is None:
             process = subprocess.Popen(
                 [sys.executable, "-m", "pitstop.runner", *command],
@@ -96,6 +97,13 @@ class RunnerProcesses:
             self._children.append(process)
         log.info("started", command=command[0], pid=process.pid)
         return process
+
+    def _template_of_engines(self) -> Template | None:
+        """Return the template, which starts when it is first asked for: without engines it is of no use."""
+        with self._lock:
+            if self._has_template and self._template is None:
+                self._template = Template(self.environment)
+            return self._template
 
     def close(self) -> None:
         """End the template. All other processes go on."""

@@ -259,8 +259,13 @@ def _denied(evidence: Evidence) -> str | None:
         else:
             continue
         stage = stage_of_file(path, evidence.nodes) or _of_sink(evidence)
-        return f"{stage}the user of the server may not open {path}: give it the right to (chmod, chown)."
+        return f"{stage}{may_not_open(path)}"
     return None
+
+
+def may_not_open(path: str) -> str:
+    """Return the sentence about a file or folder that the server's user may not open."""
+    return f"the user of the server may not open {path}: give it the right to (chmod, chown)."
 
 
 def _of_sink(evidence: Evidence) -> str:

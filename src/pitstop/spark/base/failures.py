@@ -13,7 +13,7 @@ from pitstop.errors import EngineError, PipelineError, PitstopError, is_of_the_m
 from pitstop.model.layout import StateLayout
 from pitstop.pipeline.nodes import Node
 from pitstop.spark.base.causes import PASSING as PASSING
-from pitstop.spark.base.causes import Evidence, Phase, judge, last_words, without_advice
+from pitstop.spark.base.causes import Evidence, Phase, judge, last_words, may_not_open, without_advice
 from pitstop.spark.base.prospects import Prospect, causes, passes_in_java, prospect
 from pitstop.spark.internals.jvm import JavaError
 
@@ -77,7 +77,10 @@ def errors_of_sink(node: Node) -> Iterator[None]:
     except (PitstopError, EpochBoundaryError, PySparkException, JavaError):
         raise
     except Exception as error:
-        message = f"Sink '{node.name}' ({node.location}) could not write an epoch: {type(error).__name__}: {first_line(error)}"
+        why = f"{type(error).__name__}: {first_line(error)}"
+        if isinstance(error, PermissionError) and error.filename is not None:
+            why = may_not_open(str(error.filename))
+        message = f"Sink '{node.name}' ({node.location}) could not write an epoch: {why}"
         if is_of_the_machine(error):
             raise EngineError(message, away=True) from error
         outlook = prospect(error)

@@ -18,13 +18,14 @@ _ENDS_EARLY = re.compile(
     r"|Expected magic number|Malformed ORC|Not a valid ORC|Reached the end of stream)",
     re.IGNORECASE,
 )
+_DENIED = "(Permission denied)"
 _GONE, _NO_FOOTER = "FILE_NOT_EXIST", "CANNOT_READ_FILE_FOOTER"
 
 
 def unread_file(trace: str, nodes: Iterable[Node] = ()) -> str | None:
     """Return the file that Spark's error calls missing or half-written, and its stage, as a clause; None if it names none."""
     failed = _FAILED.search(trace)
-    if failed is None:
+    if failed is None or _DENIED in trace:  # Spark takes a file that it may not open for one that is not there
         return None
     kind, url = failed.groups()
     if kind not in (_GONE, _NO_FOOTER) and not _ENDS_EARLY.search(trace):

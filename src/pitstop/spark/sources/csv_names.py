@@ -61,6 +61,7 @@ class FolderNames:
             self._told.tell("", f"Folder {self._folder} does not exist yet: waiting for it.")
             return {}
         self._told.forget("")
+        self._tell_closed_folders()
         found: dict[str, os.stat_result] = {}
         self._look_at(self._in_glob() | before.keys(), found)
         # A file that is renamed meanwhile may have been met under two names.
@@ -69,6 +70,16 @@ class FolderNames:
             doubled = now
             self._look_at(doubled, found)
         return found
+
+    def _tell_closed_folders(self) -> None:
+        """Tell which folders of the glob cannot be listed: their files are not found, and nothing else says so."""
+        inner = PurePath(self._glob).parent
+        for folder in (self._folder, *(self._folder.glob(f"{inner}/") if inner.parts else ())):
+            key = f"{folder}/"
+            if folder.is_dir() and not os.access(folder, os.R_OK | os.X_OK):
+                self._told.tell(key, f"Folder {folder} cannot be listed (Permission denied): its files are read once it can.")
+            else:
+                self._told.forget(key)
 
     def _in_glob(self) -> set[str]:
         return {str(path.relative_to(self._folder)) for path in self._folder.glob(self._glob)}

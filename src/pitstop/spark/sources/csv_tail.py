@@ -183,7 +183,9 @@ def _place(source: Source) -> str:
 
 def _concern(spark: SparkSession, source: Source) -> str | None:
     folder = Path(_resolved(source)["path"])
-    return None if folder.is_dir() else f"waits for folder {folder}, which is not there now."
+    if not folder.is_dir():
+        return f"waits for folder {folder}, which is not there now."
+    return None if os.access(folder, os.R_OK | os.X_OK) else f"may not list folder {folder}: give it the right to (chmod, chown)."
 
 
 def _reads(source: Source, example: str) -> bool:
