@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 import types
 import typing
@@ -51,6 +52,9 @@ _KINDS: dict[Any, _Kind] = {
 }
 
 
+_OPTION = re.compile(r"--?[A-Za-z]")
+
+
 def bound(name: str, function: Callable[..., Any], args: Sequence[Any]) -> inspect.BoundArguments:
     """Return the arguments of the job ``name``, converted.
 
@@ -63,8 +67,10 @@ def bound(name: str, function: Callable[..., Any], args: Sequence[Any]) -> inspe
         arguments = signature.bind(*args)
     except TypeError as error:
         parameters = ", ".join(str(_as_written(parameter)) for parameter in signature.parameters.values())
+        likely = next((arg for arg in args if isinstance(arg, str) and _OPTION.match(arg)), None)
+        advice = "" if likely is None else f" Is '{likely}' an option of the command? Those stand before the artifact."
         raise UsageError(
-            f"Wrong arguments for '{name}': it takes ({parameters}), got {len(args)}: {[str(arg) for arg in args]} ({error})."
+            f"Wrong arguments for '{name}': it takes ({parameters}), got {len(args)}: {[str(arg) for arg in args]} ({error}).{advice}"
         ) from None
     for parameter in signature.parameters.values():
         if parameter.name not in arguments.arguments:

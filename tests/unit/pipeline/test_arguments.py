@@ -116,6 +116,16 @@ def test_the_wrong_number_is_told_with_the_defaults():
         bound("few", few, [])
 
 
+def test_an_option_that_stands_behind_the_artifact_is_told_as_one():
+    def few(folder: Path): ...
+
+    advice = "Is '-n' an option of the command? Those stand before the artifact."
+    with pytest.raises(UsageError, match=f"{re.escape(advice)}$"):
+        bound("few", few, ["-n", "mine", "/data"])
+    with pytest.raises(UsageError, match=r"positional arguments\)\.$"):
+        bound("few", few, ["-1", "/data"])
+
+
 def test_a_job_gets_them_converted():
     taken = []
 
