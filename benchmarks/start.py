@@ -42,7 +42,7 @@ def medians(rounds):
 def runners(folder):
     """The processes of the runners of one server, warm ones among them."""
     for process in psutil.process_iter(["cmdline"]):  # None of one that has just ended
-        command = process.info["cmdline"] or []
+        command = " ".join(process.info["cmdline"] or ()).split()
         if "pitstop.runner" in command and str(folder / "data") in command:
             yield process
 

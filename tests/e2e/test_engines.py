@@ -88,11 +88,12 @@ def javas(pid):
 
 
 def workers(pid):
-    """Return client -> number of Python workers of the JVM below a process."""
+    """Return client -> number of Python workers of an engine, with the processes that stand for them below Java."""
     counts = {}
-    for child in javas(pid)[0].children(recursive=True):
+    for child in psutil.Process(pid).children(recursive=True):
         try:
-            client = child.environ().get("PITSTOP_ENGINE_CLIENT")
+            title = dict(word.split("=", 1) for word in " ".join(child.cmdline()).split() if "=" in word)
+            client = title.get("PITSTOP_ENGINE_CLIENT") or child.environ().get("PITSTOP_ENGINE_CLIENT")
         except psutil.Error:
             continue
         counts[client] = counts.get(client, 0) + 1

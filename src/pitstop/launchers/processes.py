@@ -125,14 +125,16 @@ def is_alive(handle: RunHandle) -> bool:
 
 
 def kill_with(variable: str, value: str) -> int:
-    """SIGKILL the processes that were started with this variable in their environment; return their number."""
+    """SIGKILL the processes that have this variable in their environment, or in their title; return their number."""
     mark, killed = f"{variable}={value}".encode(), 0
     for process in _all():
+        folder = PROC / str(process.pid)
         try:
-            variables = (PROC / str(process.pid) / "environ").read_bytes().split(b"\0")
+            # The environment that the kernel shows of a process that was forked is that of the other one (runner.python_forks).
+            words = (folder / "environ").read_bytes().split(b"\0") + (folder / "cmdline").read_bytes().rstrip(b"\0").split(b" ")
         except OSError:  # of another user, or gone
             continue
-        if mark in variables and process.runs and process.pid != os.getpid():
+        if mark in words and process.runs and process.pid != os.getpid():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process.pid, signal.SIGKILL)
                 killed += 1

@@ -472,6 +472,11 @@ class EngineFolder:
         return self.root / "engine.sock"
 
     @property
+    def python_socket(self) -> Path:
+        """The socket through which Python workers of the engine are forked (runner.python_forks). The engine makes it."""
+        return self.root / "python.sock"
+
+    @property
     def retired(self) -> Path:
         """Lets the engine end as soon as no process uses it. Written by a launcher that starts nothing in it any more."""
         return self.root / "retired"

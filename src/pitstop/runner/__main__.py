@@ -1,4 +1,4 @@
-"""``python -m pitstop.runner run | spare | engine | worker | queries | template``: started by the launcher, not by people."""
+"""``python -m pitstop.runner COMMAND``: started by the launcher and by engines, not by people."""
 
 from __future__ import annotations
 
@@ -47,6 +47,11 @@ def main() -> int:
 
         options = _options(fork_on_request(socket.socket(fileno=options.socket)))
     keep_private()
+    if options.command == "forks":
+        from pitstop.runner.python_forks import fork_workers
+
+        fork_workers(options.socket)
+        return 0
     # Who prints else prints into the log: the lines of answers are the server's alone.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8") if options.command == "queries" else None
     if answers is not None:
@@ -100,6 +105,8 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     sub = commands.add_parser("queries")
     sub.add_argument("--store", required=True)
     sub.add_argument("--work", required=True, type=Path)
+    sub = commands.add_parser("forks")
+    sub.add_argument("--socket", required=True, type=Path)
     sub = commands.add_parser("template")
     sub.add_argument("--socket", required=True, type=int)
     return parser.parse_args(arguments)

@@ -11,6 +11,8 @@ import os
 import select
 import shutil
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -91,6 +93,7 @@ def host_engine(engine_id: str, data: DataFolder) -> int:
     folder.root.mkdir(parents=True, exist_ok=True)
     output = EngineOutput()
     os.environ.setdefault(DRIVER_MEMORY, heap_of(memory_bytes()))
+    threading.Thread(target=_keep_forks, args=(folder,), daemon=True, name="forks").start()
     spark = session(folder.work)
     RunLevels(spark, levels_of_workers(folder.work)).follow(data.log_levels)
     warm_up(spark, folder.work / "warm-up")
@@ -247,6 +250,17 @@ class EngineHost:
         except Exception as error:
             return [f"{type(error).__name__}: {error}"]
         return remains + ([f"{workers} Python workers"] if workers else []) + ([f"{tasks} tasks"] if tasks else [])
+
+
+def _keep_forks(folder: EngineFolder) -> None:
+    """Keep a process from which Python workers are forked. Without it they start by themselves."""
+    while True:
+        # All workers that hash a text have to find the same: Spark sets that for those that it starts.
+        variables = os.environ | {"PYTHONHASHSEED": "0"}
+        command = [sys.executable, "-m", "pitstop.runner", "forks", "--socket", str(folder.python_socket)]
+        code = subprocess.Popen(command, stdin=subprocess.PIPE, env=variables).wait()
+        log("WARN", LOGGER, f"the process from which Python workers are forked has ended with {code}; another one starts")
+        time.sleep(AGAIN_SECONDS)
 
 
 def _end_stuck(pid: int) -> None:

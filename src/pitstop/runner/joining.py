@@ -50,7 +50,7 @@ class Joined:
         answer = self._connection.ask({"join": client, "pid": os.getpid(), "role": role}, START_SECONDS)
         door = Door(int(answer["port"]), str(answer["secret"]))
         variables = {VARIABLE: str(levels_of_workers(work_dir))}
-        self.session: SparkSession = own_scratch(join_session(door, client, work_dir, variables))
+        self.session: SparkSession = own_scratch(join_session(door, client, work_dir, variables, folder.python_socket))
 
     def take(self, job_id: str, token: int) -> None:
         """Say which run of a job this process is from now on, and wait until the engine has ended its earlier runs."""

@@ -68,7 +68,7 @@ def test_it_ends_with_the_words_and_the_code_of_a_process_that_was_started(fork,
 
 def test_it_is_listed_under_its_own_arguments_in_a_session_of_its_own(fork, waits):
     process = fork(waits)
-    assert wait_until(lambda: "worker" in psutil.Process(process.pid).cmdline(), SECONDS)
+    assert wait_until(lambda: "worker" in " ".join(psutil.Process(process.pid).cmdline()).split(), SECONDS)
     assert os.getsid(process.pid) == process.pid
     assert process.poll() is None
     with pytest.raises(subprocess.TimeoutExpired):

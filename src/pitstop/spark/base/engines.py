@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from pitstop.machine import forked
 from pitstop.spark.base.session import PART_SETTING, SCRATCH_PREFIX, SCRATCH_SETTING, STREAM_SETTINGS
 from pitstop.spark.internals.callbacks import accept_own_peers_only
 from pitstop.spark.internals.daemon import OUTPUT_VARIABLE
@@ -29,11 +30,11 @@ from pitstop.spark.internals.numpy_arguments import know_numpy_arguments as know
 
 _PYTHON = """#!/bin/sh
 case "$*" in
-  *.daemon*) exec {python} "$@" 2>{output} ;;
+  *.daemon*) exec {python} -I -S {forked} {socket} {python} "$@" 2>{output} ;;
   *) exec {python} "$@" >{output} 2>&1 ;;
 esac
 """
-"""The program of Python workers in an engine: Python, that prints elsewhere."""
+"""The program of Python workers in an engine: Python, that prints elsewhere, and is forked from a process that the engine has."""
 PART_IN_ENGINE = 0.2
 """The part of an engine's heap that the state of one job may count on."""
 
@@ -43,11 +44,11 @@ def output_of(pid: int) -> Path:
     return Path(f"/proc/{pid}/fd/2")
 
 
-def join_session(door: Door, client: str, work_dir: Path, variables: dict[str, str]) -> SparkSession:
+def join_session(door: Door, client: str, work_dir: Path, variables: dict[str, str], forks: Path) -> SparkSession:
     """Return a session of this process in the JVM behind ``door``, with scratch files in ``work_dir``.
 
-    ``variables``: of the Python workers that work for it, which print where this process does. The JVM goes on when this process
-    ends.
+    ``variables``: of the Python workers that work for it, which print where this process does. ``forks``: the socket at which
+    they are forked, if somebody listens there. The JVM goes on when this process ends.
     """
     accept_own_peers_only()
     know_numpy_arguments()
@@ -56,18 +57,19 @@ def join_session(door: Door, client: str, work_dir: Path, variables: dict[str, s
     scratch = tempfile.mkdtemp(prefix=SCRATCH_PREFIX, dir=work_dir.absolute())
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
     output = str(output_of(os.getpid()))
-    spark = join(door, client, variables | {OUTPUT_VARIABLE: output}, _python(Path(scratch, "python"), output))
+    spark = join(door, client, variables | {OUTPUT_VARIABLE: output}, _python(Path(scratch, "python"), output, forks))
     for key, value in (STREAM_SETTINGS | {SCRATCH_SETTING: scratch, PART_SETTING: str(PART_IN_ENGINE)}).items():
         spark.conf.set(key, value)
     return spark
 
 
-def _python(file: Path, output: str) -> str:
+def _python(file: Path, output: str, forks: Path) -> str:
     """Write the program that runs as Python in the workers of this process; return its path.
 
     Without it, they would print where the JVM does, which is that of other jobs, too. A daemon tells Java its port by what it
     prints.
     """
-    file.write_text(_PYTHON.format(python=shlex.quote(sys.executable), output=shlex.quote(output)))
+    words = {"python": sys.executable, "output": output, "forked": forked.__file__, "socket": str(forks.absolute())}
+    file.write_text(_PYTHON.format(**{name: shlex.quote(word) for name, word in words.items()}))
     file.chmod(0o700)
     return str(file) if os.access(file, os.X_OK) else sys.executable  # the folder may be one from which nothing can be run

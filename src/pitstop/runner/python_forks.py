@@ -1,0 +1,143 @@
+"""The process from which the Python workers of an engine are forked (machine.forked). It has imported what they need.
+
+Spark starts a daemon for each job and each way of use, and each of them imports the same for half a second and 40 MB.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import json
+import os
+import runpy
+import select
+import signal
+import socket
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from setproctitle import getproctitle, setproctitle
+
+from pitstop.launchers.engine_socket import listening
+from pitstop.spark.base.engines import CLIENT_VARIABLE
+from pitstop.spark.sources import load_sources
+
+LONGEST_MESSAGE = 1 << 20
+REQUEST_SECONDS = 5.0
+MODULES = (
+    *("pandas", "pyspark.worker", "pyspark.sql.worker.create_data_source", "pyspark.sql.worker.plan_data_source_read"),
+    *("pyspark.sql.streaming.python_streaming_source_runner", "pitstop.spark.internals.keyed_batches"),
+)
+"""The modules that workers import only when they need them."""
+
+
+class _Forked(Exception):
+    """Raised in a process that was forked, to leave the loop of the other one."""
+
+    def __init__(self, arguments: list[str]) -> None:
+        self.arguments = arguments
+
+
+def fork_workers(path: Path) -> None:
+    """Fork a worker for each request at ``path`` until standard input ends; run the worker in the process that is forked."""
+    getproctitle()  # finds the place of titles, which is lost once the variables are others
+    for module in MODULES:
+        importlib.import_module(module)
+    load_sources()
+    gc.collect()
+    gc.freeze()  # the collector of a forked process would write into the pages that it shares with this one
+    try:
+        with listening(path) as listener:
+            _serve(listener)
+    except _Forked as forked:
+        arguments = forked.arguments
+    _run(arguments)
+
+
+def _serve(listener: socket.socket) -> None:
+    wake, ended = os.pipe()
+    os.set_blocking(ended, False)
+    signal.set_wakeup_fd(ended, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    children: dict[int, socket.socket] = {}
+    """The number of a forked process -> the connection of the one that it stands for."""
+    while True:
+        waiting = {connection.fileno(): pid for pid, connection in children.items()}
+        ready, _, _ = select.select([0, wake, listener.fileno(), *waiting], [], [])
+        if 0 in ready and not os.read(0, LONGEST_MESSAGE):
+            os._exit(0)
+        if wake in ready:
+            os.read(wake, LONGEST_MESSAGE)
+            _collect(children)
+        for descriptor in ready:
+            pid = waiting.get(descriptor)
+            if pid in children:  # the one that it stands for was ended
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGTERM)
+                children.pop(pid).close()
+        if listener.fileno() in ready:
+            connection = listener.accept()[0]
+            try:
+                _fork(connection, children, (wake, ended))
+            except (OSError, ValueError):
+                connection.close()  # it starts without us
+
+
+def _fork(connection: socket.socket, children: dict[int, socket.socket], wake: tuple[int, int]) -> None:
+    connection.settimeout(REQUEST_SECONDS)
+    request, files, _, _ = socket.recv_fds(connection, LONGEST_MESSAGE, 3)
+    content = json.loads(request)
+    pid = os.fork()
+    if pid == 0:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for inherited in (*children.values(), connection):
+            inherited.close()
+        for descriptor in wake:
+            os.close(descriptor)
+        raise _Forked(_begin(content, files))
+    for descriptor in files:
+        os.close(descriptor)
+    children[pid] = connection
+    connection.send(b"\n")
+
+
+def _collect(children: dict[int, socket.socket]) -> None:
+    """Collect the exit codes of processes that have ended, and tell those that they stand for."""
+    with contextlib.suppress(ChildProcessError):
+        while (status := os.waitpid(-1, os.WNOHANG)) != (0, 0):
+            connection = children.pop(status[0], None)
+            if connection is not None:
+                with contextlib.suppress(OSError), connection:
+                    connection.send(f"{os.waitstatus_to_exitcode(status[1]) & 255}\n".encode())
+
+
+def _begin(request: dict[str, Any], files: list[int]) -> list[str]:
+    """Give this process the files, variables and folder of the one that it stands for; return its arguments."""
+    for number, descriptor in enumerate(files):
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+    os.environ.clear()
+    os.environ.update(request["variables"])
+    time.tzset()
+    os.chdir(request["folder"])
+    sys.path[1:1] = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry and entry not in sys.path]
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(write_through=True)  # type: ignore[union-attr]
+    sys.modules["numpy"].random.seed()  # else all processes would draw the same numbers
+    arguments = [str(argument) for argument in request["arguments"]]
+    mark = f"{CLIENT_VARIABLE}={os.environ.get(CLIENT_VARIABLE, '')}"
+    setproctitle(" ".join([sys.executable, *arguments, mark]))
+    return arguments
+
+
+def _run(arguments: list[str]) -> None:
+    """Do what ``python -m MODULE ARGUMENTS`` does."""
+    option, module, *rest = arguments
+    assert option == "-m"
+    sys.argv = [module, *rest]
+    sys.modules.pop(module, None)
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
