@@ -12,8 +12,11 @@ import os
 import socket
 import sys
 
-WAIT = 'read -r code <&{0} && exit "$code"; exit 1'
-"""The shell's commands: the other end says the exit code, or is gone."""
+WAIT = 'read -r code <&{0} && exit "$code"; while [ -e /proc/{1}/fd/0 ]; do sleep 1; done; exit 1'
+"""The shell's commands: the other end says the exit code. If it is gone, the forked process may live, and nobody may
+collect it when it has ended."""
+FORK_SECONDS = 10.0
+"""The longest that the other end takes to fork itself, in seconds."""
 
 
 def main(path: str, python: str, arguments: list[str]) -> None:
@@ -21,13 +24,14 @@ def main(path: str, python: str, arguments: list[str]) -> None:
     try:
         connection = connected(path)
         request = {"arguments": arguments, "variables": dict(os.environ), "folder": os.getcwd()}
+        connection.settimeout(FORK_SECONDS)
         socket.send_fds(connection, [json.dumps(request).encode()], [0, 1, 2])
-        if connection.recv(1) != b"\n":
-            raise ConnectionError("nobody has forked")
-    except OSError:
+        pid = int(connection.makefile("rb", buffering=0).readline())
+        connection.settimeout(None)
+    except (OSError, ValueError):  # nobody forks
         os.execv(python, [python, *arguments])
     os.set_inheritable(connection.fileno(), True)
-    os.execv("/bin/sh", ["/bin/sh", "-c", WAIT.format(connection.fileno())])
+    os.execv("/bin/sh", ["/bin/sh", "-c", WAIT.format(connection.fileno(), pid)])
 
 
 def connected(path: str) -> socket.socket:

@@ -66,15 +66,18 @@ def _serve(listener: socket.socket) -> None:
     """The number of a forked process -> the connection of the one that it stands for."""
     while True:
         waiting = {connection.fileno(): pid for pid, connection in children.items()}
-        ready, _, _ = select.select([0, wake, listener.fileno(), *waiting], [], [])
+        poll = select.poll()
+        for descriptor in (0, wake, listener.fileno(), *waiting):
+            poll.register(descriptor, select.POLLIN)
+        ready = {descriptor for descriptor, _ in poll.poll()}
         if 0 in ready and not os.read(0, LONGEST_MESSAGE):
             os._exit(0)
         if wake in ready:
             os.read(wake, LONGEST_MESSAGE)
             _collect(children)
-        for descriptor in ready:
-            pid = waiting.get(descriptor)
-            if pid in children:  # the one that it stands for was ended
+        for descriptor in ready & waiting.keys():
+            pid = waiting[descriptor]
+            if pid in children:  # the one that stands for it was ended
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGTERM)
                 children.pop(pid).close()
@@ -102,7 +105,7 @@ def _fork(connection: socket.socket, children: dict[int, socket.socket], wake: t
     for descriptor in files:
         os.close(descriptor)
     children[pid] = connection
-    connection.send(b"\n")
+    connection.send(f"{pid}\n".encode())
 
 
 def _collect(children: dict[int, socket.socket]) -> None:

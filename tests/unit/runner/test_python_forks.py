@@ -88,6 +88,35 @@ def test_it_is_found_by_the_variable_that_says_for_whom_it_works(socket, start):
     assert process.returncode in (-signal.SIGKILL, 256 - signal.SIGKILL)
 
 
+def test_it_goes_on_when_the_process_is_gone_that_has_forked_it(start, tmp_path):
+    path = tmp_path / "python.sock"
+    command = [sys.executable, "-m", "pitstop.runner", "forks", "--socket", str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as forks:
+        assert wait_until(path.exists, SECONDS)
+        process = start(path, "waits")
+        assert process.stdout.readline() == "waits\n"
+        forks.kill()
+    assert wait_until(lambda: "sleep 1" in " ".join(psutil.Process(process.pid).cmdline()), SECONDS)
+    (worker,) = forked_for(path, "waits")
+    assert process.poll() is None
+    worker.kill()
+    process.communicate(timeout=SECONDS)
+    assert process.returncode == 1
+
+
+def test_where_the_process_stands_still_that_forks_it_is_started(start, tmp_path):
+    path = tmp_path / "python.sock"
+    command = [sys.executable, "-m", "pitstop.runner", "forks", "--socket", str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as forks:
+        assert wait_until(path.exists, SECONDS)
+        forks.send_signal(signal.SIGSTOP)
+        process = start(path, "tells", "3")
+        assert process.stdout.readline().startswith("['3'] a ")
+        assert process.wait(SECONDS) == 3
+        forks.kill()
+    process.communicate(timeout=SECONDS)
+
+
 def test_a_path_of_any_length_is_reached(tmp_path, start):
     folder = tmp_path / ("long" * 30)
     folder.mkdir()
