@@ -69,8 +69,8 @@ def bound(name: str, function: Callable[..., Any], args: Sequence[Any]) -> inspe
         parameters = ", ".join(str(_as_written(parameter)) for parameter in signature.parameters.values())
         likely = next((arg for arg in args if isinstance(arg, str) and _OPTION.match(arg)), None)
         advice = "" if likely is None else f" Is '{likely}' an option of the command? Those stand before the artifact."
-        given = f"got {len(args)}: {[str(arg) for arg in args]} ({error})"
-        raise UsageError(f"Wrong arguments for '{name}': it takes ({parameters}), {given}.{advice}") from None
+        number = f"got {len(args)}: {[str(arg) for arg in args]} ({error})"
+        raise UsageError(f"Wrong arguments for '{name}': it takes ({parameters}), {number}.{advice}") from None
     for parameter in signature.parameters.values():
         if parameter.name not in arguments.arguments:
             continue

@@ -6,7 +6,6 @@ Spark starts a daemon for each job and each way of use, and each of them imports
 from __future__ import annotations
 
 import contextlib
-import gc
 import importlib
 import json
 import os
@@ -16,12 +15,12 @@ import signal
 import socket
 import sys
 import time
+import traceback
 from pathlib import Path
 from typing import Any
 
-from setproctitle import getproctitle, setproctitle
-
 from pitstop.launchers.engine_socket import listening
+from pitstop.runner.forking import Forks, name_process
 from pitstop.spark.base.engines import CLIENT_VARIABLE
 from pitstop.spark.sources import load_sources
 
@@ -43,12 +42,9 @@ class _Forked(Exception):
 
 def fork_workers(path: Path) -> None:
     """Fork a worker for each request at ``path`` until standard input ends; run the worker in the process that is forked."""
-    getproctitle()  # finds the place of titles, which is lost once the variables are others
     for module in MODULES:
         importlib.import_module(module)
     load_sources()
-    gc.collect()
-    gc.freeze()  # the collector of a forked process would write into the pages that it shares with this one
     try:
         with listening(path) as listener:
             _serve(listener)
@@ -58,23 +54,20 @@ def fork_workers(path: Path) -> None:
 
 
 def _serve(listener: socket.socket) -> None:
-    wake, ended = os.pipe()
-    os.set_blocking(ended, False)
-    signal.set_wakeup_fd(ended, warn_on_full_buffer=False)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
+    forks = Forks()
     children: dict[int, socket.socket] = {}
     """The number of a forked process -> the connection of the one that it stands for."""
     while True:
         waiting = {connection.fileno(): pid for pid, connection in children.items()}
         poll = select.poll()
-        for descriptor in (0, wake, listener.fileno(), *waiting):
+        for descriptor in (0, forks.descriptor, listener.fileno(), *waiting):
             poll.register(descriptor, select.POLLIN)
         ready = {descriptor for descriptor, _ in poll.poll()}
         if 0 in ready and not os.read(0, LONGEST_MESSAGE):
             os._exit(0)
-        if wake in ready:
-            os.read(wake, LONGEST_MESSAGE)
-            _collect(children)
+        if forks.descriptor in ready:
+            for pid, code in forks.ends():
+                _tell_end(children.pop(pid, None), code)
         for descriptor in ready & waiting.keys():
             pid = waiting[descriptor]
             if pid in children:  # the one that stands for it was ended
@@ -84,38 +77,36 @@ def _serve(listener: socket.socket) -> None:
         if listener.fileno() in ready:
             connection = listener.accept()[0]
             try:
-                _fork(connection, children, (wake, ended))
+                _fork(forks, connection, children)
             except (OSError, ValueError):
                 connection.close()  # it starts without us
 
 
-def _fork(connection: socket.socket, children: dict[int, socket.socket], wake: tuple[int, int]) -> None:
+def _fork(forks: Forks, connection: socket.socket, children: dict[int, socket.socket]) -> None:
     connection.settimeout(REQUEST_SECONDS)
     request, files, _, _ = socket.recv_fds(connection, LONGEST_MESSAGE, 3)
     content = json.loads(request)
-    pid = os.fork()
+    pid = forks.fork()
     if pid == 0:
-        signal.set_wakeup_fd(-1)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         for inherited in (*children.values(), connection):
             inherited.close()
-        for descriptor in wake:
-            os.close(descriptor)
-        raise _Forked(_begin(content, files))
+        try:
+            arguments = _begin(content, files)
+        except Exception:
+            traceback.print_exc()
+            os._exit(1)  # whatever happens, the loop is the other process's
+        raise _Forked(arguments)
     for descriptor in files:
         os.close(descriptor)
     children[pid] = connection
     connection.send(f"{pid}\n".encode())
 
 
-def _collect(children: dict[int, socket.socket]) -> None:
-    """Collect the exit codes of processes that have ended, and tell those that they stand for."""
-    with contextlib.suppress(ChildProcessError):
-        while (status := os.waitpid(-1, os.WNOHANG)) != (0, 0):
-            connection = children.pop(status[0], None)
-            if connection is not None:
-                with contextlib.suppress(OSError), connection:
-                    connection.send(f"{os.waitstatus_to_exitcode(status[1]) & 255}\n".encode())
+def _tell_end(connection: socket.socket | None, code: int) -> None:
+    """Tell the one that stands for a process that it has ended."""
+    if connection is not None:
+        with contextlib.suppress(OSError), connection:
+            connection.send(f"{code & 255}\n".encode())
 
 
 def _begin(request: dict[str, Any], files: list[int]) -> list[str]:
@@ -130,10 +121,8 @@ def _begin(request: dict[str, Any], files: list[int]) -> list[str]:
     sys.path[1:1] = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry and entry not in sys.path]
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(write_through=True)  # type: ignore[union-attr]
-    sys.modules["numpy"].random.seed()  # else all processes would draw the same numbers
     arguments = [str(argument) for argument in request["arguments"]]
-    mark = f"{CLIENT_VARIABLE}={os.environ.get(CLIENT_VARIABLE, '')}"
-    setproctitle(" ".join([sys.executable, *arguments, mark]))
+    name_process(*arguments, f"{CLIENT_VARIABLE}={os.environ.get(CLIENT_VARIABLE, '')}")
     return arguments
 
 

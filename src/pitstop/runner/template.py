@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import importlib
 import json
 import os
 import select
-import signal
 import socket
 import sys
 
 import pyarrow as pa
-from setproctitle import setproctitle
 
+from pitstop.runner.forking import Forks, name_process
 from pitstop.spark.base.engines import know_numpy_arguments
 from pitstop.spark.sources import load_sources
 
@@ -33,18 +31,13 @@ def fork_on_request(connection: socket.socket) -> list[str]:
     load_sources()
     know_numpy_arguments()
     pa.array([])  # looks for pandas, once
-    gc.collect()
-    gc.freeze()  # the collector of a forked process would write into the pages that it shares with this one
-    wake, ended = os.pipe()
-    os.set_blocking(ended, False)
-    signal.set_wakeup_fd(ended, warn_on_full_buffer=False)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
+    forks = Forks()
     _tell(connection, {"ready": os.getpid()})
     while True:
-        ready, _, _ = select.select([connection.fileno(), wake], [], [])
-        if wake in ready:
-            os.read(wake, LONGEST_MESSAGE)
-            _tell_ends(connection)
+        ready, _, _ = select.select([connection.fileno(), forks.descriptor], [], [])
+        if forks.descriptor in ready:
+            for pid, code in forks.ends():
+                _tell(connection, {"ended": pid, "code": code})
         if connection.fileno() in ready:
             try:
                 request, outputs, _, _ = socket.recv_fds(connection, LONGEST_MESSAGE, 1)
@@ -52,24 +45,12 @@ def fork_on_request(connection: socket.socket) -> list[str]:
                 request, outputs = b"", []
             if not request:
                 os._exit(0)
-            pid = os.fork()
+            pid = forks.fork()
             if pid == 0:
-                signal.set_wakeup_fd(-1)
-                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                for descriptor in (wake, ended):
-                    os.close(descriptor)
                 connection.close()
                 return _begin(json.loads(request), outputs[0])
             os.close(outputs[0])
             _tell(connection, {"forked": pid})
-
-
-def _tell_ends(connection: socket.socket) -> None:
-    """Collect the exit codes of processes that have ended, and tell them."""
-    with contextlib.suppress(ChildProcessError):
-        while (status := os.waitpid(-1, os.WNOHANG)) != (0, 0):
-            pid, code = status[0], os.waitstatus_to_exitcode(status[1])
-            _tell(connection, {"ended": pid, "code": code})
 
 
 def _tell(connection: socket.socket, message: dict[str, int]) -> None:
@@ -83,8 +64,6 @@ def _begin(arguments: list[str], output: int) -> list[str]:
     os.dup2(output, 1)
     os.dup2(output, 2)
     os.close(output)
-    if "numpy" in sys.modules:
-        sys.modules["numpy"].random.seed()  # else all processes would draw the same numbers
     sys.argv[1:] = arguments
-    setproctitle(" ".join([sys.executable, "-m", "pitstop.runner", *arguments]))
+    name_process("-m", "pitstop.runner", *arguments)
     return arguments

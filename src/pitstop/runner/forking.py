@@ -1,0 +1,51 @@
+"""Forks of a process that has one thread, and nothing but what it has imported (runner.template, runner.python_forks)."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import signal
+import sys
+from collections.abc import Iterator
+
+from setproctitle import getproctitle, setproctitle
+
+PIPE_BYTES = 1 << 16
+
+
+class Forks:
+    """The processes that this one has forked. ``descriptor`` can be read from once one of them has ended."""
+
+    def __init__(self) -> None:
+        getproctitle()  # finds the place of titles, which is lost once the environment is another
+        gc.collect()
+        gc.freeze()  # the collector of a forked process would write into the pages that it shares with this one
+        self.descriptor, self._signals = os.pipe()
+        os.set_blocking(self._signals, False)
+        signal.set_wakeup_fd(self._signals, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+
+    def fork(self) -> int:
+        """Fork this process; return the number of the new one here, and 0 there."""
+        pid = os.fork()
+        if pid == 0:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            os.close(self.descriptor)
+            os.close(self._signals)
+            if "numpy" in sys.modules:
+                sys.modules["numpy"].random.seed()  # else all processes would draw the same numbers
+        return pid
+
+    def ends(self) -> Iterator[tuple[int, int]]:
+        """Yield (number, exit code) of processes that have ended since the last call."""
+        os.read(self.descriptor, PIPE_BYTES)
+        with contextlib.suppress(ChildProcessError):
+            while (status := os.waitpid(-1, os.WNOHANG)) != (0, 0):
+                yield status[0], os.waitstatus_to_exitcode(status[1])
+
+
+def name_process(*words: str) -> None:
+    """Show this process as Python with these arguments in lists of processes, where it would look like the one it comes from."""
+    setproctitle(" ".join([sys.executable, *words]))
