@@ -20,6 +20,7 @@ from pitstop.machine.log_levels import VARIABLE
 from pitstop.model.data_folder import EngineFolder
 from pitstop.runner.session import levels_of_workers, own_scratch
 from pitstop.spark.base.engines import Door, join_session
+from pitstop.spark.sources import register
 
 START_SECONDS = 120.0
 """The longest that a process waits for an engine that is just starting, in seconds."""
@@ -51,6 +52,8 @@ class Joined:
         door = Door(int(answer["port"]), str(answer["secret"]))
         variables = {VARIABLE: str(levels_of_workers(work_dir))}
         self.session: SparkSession = own_scratch(join_session(door, client, work_dir, variables, folder.python_socket))
+        if role is Role.SPARE:  # others register what their job reads
+            register(self.session)
 
     def take(self, job_id: str, token: int) -> None:
         """Say which run of a job this process is from now on, and wait until the engine has ended its earlier runs."""

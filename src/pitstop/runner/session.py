@@ -41,14 +41,12 @@ def session(work_dir: Path) -> SparkSession:
 
 
 def own_scratch(spark: SparkSession) -> SparkSession:
-    """Set up a session of an engine as :func:`session` sets up its own; return it."""
+    """Set up a session of an engine as :func:`session` sets up its own, but without our sources; return it."""
     from pitstop.spark.base.session import scratch_of
-    from pitstop.spark.sources import register
 
     scratch = scratch_of(spark)
     remove_left_scratch(scratch.parent, time.time())
     write_handle(scratch / OWNER, own_handle())
-    register(spark)
     return spark
 
 
