@@ -31,7 +31,15 @@ from pitstop.runner.engine_output import EngineOutput
 from pitstop.runner.joining import Role
 from pitstop.runner.logs import log
 from pitstop.runner.session import levels_of_workers, session
-from pitstop.spark.base.engines import CLIENT_VARIABLE, Clients, ClientSession, heap_bytes, heap_in_use, is_gone, output_of
+from pitstop.spark.base.engines import (
+    CLIENT_VARIABLE,
+    Clients,
+    ClientSession,
+    heap_bytes,
+    heap_in_use,
+    is_gone,
+    output_of,
+)
 from pitstop.spark.base.run_levels import RunLevels
 from pitstop.spark.base.session import DRIVER_MEMORY, java_ends
 from pitstop.spark.starting.warm_up import warm_up
@@ -94,7 +102,7 @@ def host_engine(engine_id: str, data: DataFolder) -> int:
     output = EngineOutput()
     os.environ.setdefault(DRIVER_MEMORY, heap_of(memory_bytes()))
     threading.Thread(target=_keep_forks, args=(folder,), daemon=True, name="forks").start()
-    spark = session(folder.work)
+    spark = session(folder.work, folder.python_socket)
     RunLevels(spark, levels_of_workers(folder.work)).follow(data.log_levels)
     warm_up(spark, folder.work / "warm-up")
     host = EngineHost(spark, output)

@@ -20,11 +20,13 @@ YOUNG_SECONDS = 600.0
 """The age, in seconds, up to which a scratch folder without an owner may still get one."""
 
 
-def session(work_dir: Path) -> SparkSession:
+def session(work_dir: Path, forks: Path | None = None) -> SparkSession:
     """Return a session with our settings and sources, on the cluster that the environment names, working in ``work_dir``.
 
-    Scratch folders that earlier processes have left there are removed.
+    Scratch folders that earlier processes have left there are removed. ``forks``: the socket at which its Python workers are
+    forked; None if they are started.
     """
+    from pitstop.spark.base.engines import fork_workers
     from pitstop.spark.base.session import build_session, scratch_of, temporary_of
     from pitstop.spark.sources import register
 
@@ -36,6 +38,8 @@ def session(work_dir: Path) -> SparkSession:
     spark = build_session(cluster, work_dir, settings)
     for folder in (scratch_of(spark), temporary_of(spark)):
         write_handle(folder / OWNER, own_handle())
+    if forks is not None:
+        fork_workers(spark, forks)
     register(spark)
     return spark
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from pitstop.machine import forked
-from pitstop.spark.base.session import PART_SETTING, SCRATCH_PREFIX, SCRATCH_SETTING, STREAM_SETTINGS
+from pitstop.spark.base.session import PART_SETTING, SCRATCH_PREFIX, SCRATCH_SETTING, STREAM_SETTINGS, scratch_of
 from pitstop.spark.internals.callbacks import accept_own_peers_only
 from pitstop.spark.internals.daemon import OUTPUT_VARIABLE
 from pitstop.spark.internals.joining import CLIENT_VARIABLE as CLIENT_VARIABLE
@@ -31,7 +31,7 @@ from pitstop.spark.internals.numpy_arguments import know_numpy_arguments as know
 _PYTHON = """#!/bin/sh
 case "$*" in
   *.daemon*) exec {python} -I -S {forked} {socket} {python} "$@" 2>{output} ;;
-  *) exec {python} "$@" >{output} 2>&1 ;;
+  *) exec {python} -I -S {forked} {socket} {python} "$@" >{output} 2>&1 ;;
 esac
 """
 """The program of Python workers in an engine: Python, that prints elsewhere, and is forked from a process that the engine has."""
@@ -61,6 +61,11 @@ def join_session(door: Door, client: str, work_dir: Path, variables: dict[str, s
     for key, value in (STREAM_SETTINGS | {SCRATCH_SETTING: scratch, PART_SETTING: str(PART_IN_ENGINE)}).items():
         spark.conf.set(key, value)
     return spark
+
+
+def fork_workers(spark: SparkSession, forks: Path) -> None:
+    """Let the Python workers of a session that no process has joined be forked by the process that listens at ``forks``."""
+    spark.sparkContext.pythonExec = _python(scratch_of(spark) / "python", str(output_of(os.getpid())), forks)
 
 
 def _python(file: Path, output: str, forks: Path) -> str:
