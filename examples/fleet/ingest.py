@@ -21,7 +21,7 @@ def merged_pings(p: ps.Pipeline, alpha_dir: str, beta_url: str) -> ps.Stage:
     )
 
 
-@ps.job(snapshot_interval="10 seconds")
+@ps.job(snapshot_interval="10 seconds", max_latency="200 ms")
 def ingest(alpha_dir: str, beta_url: str, archive: str) -> ps.Pipeline:
     """The latest ping of each vehicle in the map ``vehicles``; every ping in the archive folder."""
     p = ps.Pipeline()

@@ -10,7 +10,7 @@ from ingest import merged_pings
 import pitstop as ps
 
 
-@ps.job(snapshot_interval="2 seconds")
+@ps.job(snapshot_interval="2 seconds", max_latency="200 ms")
 def ingest(alpha_dir: str, beta_url: str, archive: str) -> ps.Pipeline:
     """The latest ping of each vehicle in the map ``vehicles``, every ping in the archive folder, pings counted by vehicle."""
     p = ps.Pipeline()

@@ -10,7 +10,7 @@ from pitstop import server
 from pitstop.cli.context import Call, given_token
 from pitstop.main.process_options import CONFIG, ProcessOptions, command_of
 from pitstop.main.values import SHARED
-from pitstop.model.config import OWN_ENGINE
+from pitstop.model.config import SHARED_ENGINE
 from pitstop.model.option_values import engine_name
 from pitstop.model.retention import Retention
 
@@ -28,7 +28,7 @@ def _metrics_token(file: Path | None, call: Call) -> str | None:
 
 
 def _engine(name: str, call: Call) -> str:
-    return engine_name("engine", name or os.environ.get("PITSTOP_ENGINE") or OWN_ENGINE)
+    return engine_name("engine", name or os.environ.get("PITSTOP_ENGINE") or SHARED_ENGINE)
 
 
 def _retention(settings: Iterable[str] | None, call: Call) -> Retention:

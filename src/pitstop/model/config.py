@@ -365,7 +365,7 @@ OPTIONS: tuple[Option, ...] = (
         form="own, shared, or a name",
         meaning="The JVM in which the job runs (docs/engines.md). own: a JVM that no other job uses. shared: the JVM of all jobs "
         "with this value. Jobs that name the same engine share one that no other job uses. On a cluster of members, and on a "
-        "Spark cluster, every job has its own. The default is the server's, which is own unless it was started with --engine.",
+        "Spark cluster, every job has its own. The default is the server's: shared, unless it was started with another --engine.",
     ),
     Option(
         "requirements",

@@ -11,7 +11,7 @@ from pitstop.kit.settings import setting
 from pitstop.machine.named_secrets import FOLDER
 from pitstop.machine.private import read_private, write_private
 from pitstop.machine.rotating import Rotation
-from pitstop.model.config import OWN_ENGINE
+from pitstop.model.config import SHARED_ENGINE
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.retention import KEPT, USUAL, Retention
 from pitstop.model.selecting import MOST_ROWS, USUAL_SECONDS
@@ -76,9 +76,10 @@ class Settings:
         None, "Folder with a file for each secret that jobs name (docs/security.md) [$PITSTOP_SECRETS]", metavar="FOLDER"
     )
     spares: int = setting(1, "Warm runner processes to keep ready", minimum=0)
-    """The number of warm runner processes that are kept ready. Each holds an idle Spark session (some 400 MB)."""
+    """The number of warm runner processes that are kept ready. Each has an idle Spark session, which takes some 100 MB with its
+    Python workers in an engine that jobs share, and some 900 MB with a JVM of its own."""
     engine: str = setting(
-        OWN_ENGINE,
+        SHARED_ENGINE,
         "Engine of jobs that name none: own, shared, or a name (docs/engines.md) [$PITSTOP_ENGINE]",
         kind=str,
         unset="",
