@@ -71,11 +71,12 @@ LIMITS = """
 
 - **An epoch and put → result**: an idle epoch takes 101 ms. Spark's planning and its jobs take 79 of these. An event waits for
   the current epoch to end, and then for its own.
-- **A start** in an engine of its own takes what Spark by hand takes: a JVM, Spark's session, and the compiled code of a first epoch.
-  A shared archive of classes and a warm spare do some of that work in advance. In an engine that jobs share ([engines.md](engines.md)) a
-  job needs no JVM.
-- **Memory** of an own engine is the heap of 2 GB, which Java fills before it collects, Spark's own classes and code, and Python with Arrow. Other
-  collectors and smaller heaps gave less memory and less speed: the serial one 10 to 18 % less with a million keys.
+- **A start** in an engine of its own takes what Spark by hand takes: a JVM, Spark's session, and the compiled code of a first
+  epoch. A shared archive of classes and a warm spare do some of that work in advance. In an engine that jobs share
+  ([engines.md](engines.md)) a job needs no JVM.
+- **Memory** of an own engine is the heap of 2 GB, which Java fills before it collects, Spark's own classes and code, and Python
+  with Arrow. Other collectors and smaller heaps gave less memory and less speed: the serial one 10 to 18 % less with a million
+  keys.
 - **16 million keys** fit in no cache. An epoch reads each of its keys from files, and a second time only to count rows of state.
 - **Small state on disk** costs what it costs Spark by hand. Samples of both JVMs show the same operators with about the same
   shares. Single turns gave ratios of 0.85 to 1.32. By default (`state_store` auto) a job keeps such state in memory.
