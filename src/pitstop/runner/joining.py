@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import secrets
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -27,7 +28,10 @@ START_SECONDS = 120.0
 LOOK_SECONDS = 0.05
 JOB_SECONDS = 60.0
 END_SECONDS = 1.0
-"""The longest that an engine takes to end after its Java, in seconds."""
+"""The time, in seconds, in which an engine ends that ends at once with what a run has just met."""
+GONE_SECONDS = 30.0
+"""The longest that an engine takes to end after its Java, in seconds, on a machine that is busy."""
+LOOPBACK = "127.0.0.1"
 
 
 class Role(StrEnum):
@@ -50,6 +54,7 @@ class Joined:
         client = secrets.token_hex(8)
         answer = self._connection.ask({"join": client, "pid": os.getpid(), "role": role}, START_SECONDS)
         door = Door(int(answer["port"]), str(answer["secret"]))
+        self._port = door.port
         variables = {VARIABLE: str(levels_of_workers(work_dir))}
         self.session: SparkSession = own_scratch(join_session(door, client, work_dir, variables, folder.python_socket))
         if role is Role.SPARE:  # others register what their job reads
@@ -62,6 +67,16 @@ class Joined:
     def has_ended(self, seconds: float) -> bool:
         """Return True if the engine has ended, or ends within ``seconds``."""
         return self._ended.wait(seconds)
+
+    def has_java(self) -> bool:
+        """Return False if the engine's Java has ended. One that stands still is there."""
+        try:
+            socket.create_connection((LOOPBACK, self._port), END_SECONDS).close()
+        except ConnectionRefusedError:
+            return False
+        except OSError:
+            pass
+        return True
 
     def at_end(self, do: Callable[[], None]) -> None:
         """Call ``do``, in a thread of its own, once the engine has ended, for whatever reason."""
@@ -91,8 +106,11 @@ class Membership:
             self.joined.take(job_id, token)
 
     def has_ended(self) -> bool:
-        """Return True if the engine has ended. Java may end a moment before it."""
-        return self.joined is not None and self.joined.has_ended(END_SECONDS)
+        """Return True if the engine has ended. Java may end before it."""
+        joined = self.joined
+        return joined is not None and (
+            joined.has_ended(END_SECONDS) or (not joined.has_java() and joined.has_ended(GONE_SECONDS))
+        )
 
 
 def _connected(folder: EngineFolder) -> EngineConnection:
