@@ -21,7 +21,7 @@ from pitstop.spark.base.engines import Door, join_session
 from pitstop.spark.sources import register
 
 port, secret, client, folder = sys.argv[1:]
-spark = join_session(Door(int(port), secret), client, Path(folder), {"SOME": client})
+spark = join_session(Door(int(port), secret), client, Path(folder), {"SOME": client}, Path(folder, "nobody.sock"))
 register(spark)
 spark.conf.set("spark.sql.shuffle.partitions", "1")
 spark.range(3).createOrReplaceTempView("numbers")
