@@ -1709,7 +1709,7 @@ export interface components {
                 auto_scaling?: unknown;
                 /** @description A version whose code takes longer than this to load and compile is refused, or fails. Give it at submission: an option in the code is known only after the code is loaded. Write a duration, such as 3 minutes. Default: 3 minutes. */
                 compile_timeout?: unknown;
-                /** @description The JVM in which the job runs (docs/engines.md). own: a JVM that no other job uses. shared: the JVM of all jobs with this value. Jobs that name the same engine share one that no other job uses. On a cluster of members, and on a Spark cluster, every job has its own. The default is the server's, which is own unless it was started with --engine. Write own, shared, or a name. */
+                /** @description The JVM in which the job runs (docs/engines.md). own: a JVM that no other job uses. shared: the JVM of all jobs with this value. Jobs that name the same engine share one that no other job uses. On a cluster of members, and on a Spark cluster, every job has its own. The default is the server's: shared, unless it was started with another --engine. Write own, shared, or a name. */
                 engine?: unknown;
                 /** @description A run with a later epoch that takes longer than this is ended, and started again from the previous epoch. Write a duration, such as 15 minutes. Default: 15 minutes. */
                 epoch_timeout?: unknown;
@@ -1921,7 +1921,7 @@ export interface components {
             compile_timeout_ms: number;
             /**
              * Engine
-             * @description The JVM in which the job runs (docs/engines.md). own: a JVM that no other job uses. shared: the JVM of all jobs with this value. Jobs that name the same engine share one that no other job uses. On a cluster of members, and on a Spark cluster, every job has its own. The default is the server's, which is own unless it was started with --engine.
+             * @description The JVM in which the job runs (docs/engines.md). own: a JVM that no other job uses. shared: the JVM of all jobs with this value. Jobs that name the same engine share one that no other job uses. On a cluster of members, and on a Spark cluster, every job has its own. The default is the server's: shared, unless it was started with another --engine.
              */
             engine: string | null;
             /**
@@ -4319,7 +4319,7 @@ export interface operations {
                         auto_scaling?: unknown;
                         /** @description A version whose code takes longer than this to load and compile is refused, or fails. Give it at submission: an option in the code is known only after the code is loaded. Write a duration, such as 3 minutes. Default: 3 minutes. */
                         compile_timeout?: unknown;
-                        /** @description The JVM in which the job runs (docs/engines.md). own: a JVM that no other job uses. shared: the JVM of all jobs with this value. Jobs that name the same engine share one that no other job uses. On a cluster of members, and on a Spark cluster, every job has its own. The default is the server's, which is own unless it was started with --engine. Write own, shared, or a name. */
+                        /** @description The JVM in which the job runs (docs/engines.md). own: a JVM that no other job uses. shared: the JVM of all jobs with this value. Jobs that name the same engine share one that no other job uses. On a cluster of members, and on a Spark cluster, every job has its own. The default is the server's: shared, unless it was started with another --engine. Write own, shared, or a name. */
                         engine?: unknown;
                         /** @description A run with a later epoch that takes longer than this is ended, and started again from the previous epoch. Write a duration, such as 15 minutes. Default: 15 minutes. */
                         epoch_timeout?: unknown;
@@ -4454,7 +4454,7 @@ export interface operations {
                             auto_scaling?: unknown;
                             /** @description A version whose code takes longer than this to load and compile is refused, or fails. Give it at submission: an option in the code is known only after the code is loaded. Write a duration, such as 3 minutes. Default: 3 minutes. */
                             compile_timeout?: unknown;
-                            /** @description The JVM in which the job runs (docs/engines.md). own: a JVM that no other job uses. shared: the JVM of all jobs with this value. Jobs that name the same engine share one that no other job uses. On a cluster of members, and on a Spark cluster, every job has its own. The default is the server's, which is own unless it was started with --engine. Write own, shared, or a name. */
+                            /** @description The JVM in which the job runs (docs/engines.md). own: a JVM that no other job uses. shared: the JVM of all jobs with this value. Jobs that name the same engine share one that no other job uses. On a cluster of members, and on a Spark cluster, every job has its own. The default is the server's: shared, unless it was started with another --engine. Write own, shared, or a name. */
                             engine?: unknown;
                             /** @description A run with a later epoch that takes longer than this is ended, and started again from the previous epoch. Write a duration, such as 15 minutes. Default: 15 minutes. */
                             epoch_timeout?: unknown;
@@ -5263,7 +5263,7 @@ export interface operations {
                         auto_scaling?: unknown;
                         /** @description A version whose code takes longer than this to load and compile is refused, or fails. Give it at submission: an option in the code is known only after the code is loaded. Write a duration, such as 3 minutes. Default: 3 minutes. */
                         compile_timeout?: unknown;
-                        /** @description The JVM in which the job runs (docs/engines.md). own: a JVM that no other job uses. shared: the JVM of all jobs with this value. Jobs that name the same engine share one that no other job uses. On a cluster of members, and on a Spark cluster, every job has its own. The default is the server's, which is own unless it was started with --engine. Write own, shared, or a name. */
+                        /** @description The JVM in which the job runs (docs/engines.md). own: a JVM that no other job uses. shared: the JVM of all jobs with this value. Jobs that name the same engine share one that no other job uses. On a cluster of members, and on a Spark cluster, every job has its own. The default is the server's: shared, unless it was started with another --engine. Write own, shared, or a name. */
                         engine?: unknown;
                         /** @description A run with a later epoch that takes longer than this is ended, and started again from the previous epoch. Write a duration, such as 15 minutes. Default: 15 minutes. */
                         epoch_timeout?: unknown;
@@ -5392,7 +5392,7 @@ export interface operations {
                             auto_scaling?: unknown;
                             /** @description A version whose code takes longer than this to load and compile is refused, or fails. Give it at submission: an option in the code is known only after the code is loaded. Write a duration, such as 3 minutes. Default: 3 minutes. */
                             compile_timeout?: unknown;
-                            /** @description The JVM in which the job runs (docs/engines.md). own: a JVM that no other job uses. shared: the JVM of all jobs with this value. Jobs that name the same engine share one that no other job uses. On a cluster of members, and on a Spark cluster, every job has its own. The default is the server's, which is own unless it was started with --engine. Write own, shared, or a name. */
+                            /** @description The JVM in which the job runs (docs/engines.md). own: a JVM that no other job uses. shared: the JVM of all jobs with this value. Jobs that name the same engine share one that no other job uses. On a cluster of members, and on a Spark cluster, every job has its own. The default is the server's: shared, unless it was started with another --engine. Write own, shared, or a name. */
                             engine?: unknown;
                             /** @description A run with a later epoch that takes longer than this is ended, and started again from the previous epoch. Write a duration, such as 15 minutes. Default: 15 minutes. */
                             epoch_timeout?: unknown;
