@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import secrets
 from collections.abc import Callable
+from functools import cache
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -29,13 +31,22 @@ from pitstop.spark.sources.kafka_places import adopted_place, judge_place, seek_
 from pitstop.spark.sources.kafka_values import TOMBSTONE_REASON, with_avro, with_changes
 
 _OWN = ("topics", "pattern", "value", "start", "metadata", "onLoss", "maxRows", "security", "group", *OPTIONS)
-_PROCESS = secrets.token_hex(8)
-"""The option by which a feed knows its run: in an engine, runs of one job follow one another in one JVM."""
+
+
+@cache
+def process_mark(pid: int) -> str:
+    """Return the option by which a feed knows its run: in an engine, runs of one job follow one another in one JVM.
+
+    ``pid``: of this process. A mark that was made at the import would be that of all processes that are forked afterwards.
+    """
+    return f"{pid}-{secrets.token_hex(8)}"
 
 
 def _stream(spark: SparkSession, source: Source, facts: dict[str, str]) -> DataFrame:
     feed = kafka_feed(spark)
-    reader = spark.readStream.format(feed).options(**source.options, **facts, **_kept(spark, source), process=_PROCESS)
+    reader = spark.readStream.format(feed).options(
+        **source.options, **facts, **_kept(spark, source), process=process_mark(os.getpid())
+    )
     return _rows(reader.options(**_readers(source), failOnDataLoss=_fails(source)).load(), source)
 
 
