@@ -13,8 +13,8 @@ import socket
 import sys
 
 WAIT = 'read -r code <&{0} && exit "$code"; while [ -e /proc/{1}/fd/0 ]; do sleep 1; done; exit 1'
-"""The shell's commands: the other end says the exit code. If it is gone, the forked process may live, and nobody may
-collect it when it has ended."""
+"""The shell's commands. The other end says the exit code. If that end is gone, the shell waits until the forked process has
+closed its files: nobody may collect a process that has ended, so that its number says nothing."""
 FORK_SECONDS = 10.0
 """The longest that the other end takes to fork itself, in seconds."""
 
@@ -28,7 +28,7 @@ def main(path: str, python: str, arguments: list[str]) -> None:
         socket.send_fds(connection, [json.dumps(request).encode()], [0, 1, 2])
         pid = int(connection.makefile("rb", buffering=0).readline())
         connection.settimeout(None)
-    except (OSError, ValueError):  # nobody forks
+    except (OSError, ValueError):  # nobody forks, or not in time
         os.execv(python, [python, *arguments])
     os.set_inheritable(connection.fileno(), True)
     os.execv("/bin/sh", ["/bin/sh", "-c", WAIT.format(connection.fileno(), pid)])

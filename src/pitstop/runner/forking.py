@@ -7,7 +7,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from setproctitle import getproctitle, setproctitle
 
@@ -26,16 +26,33 @@ class Forks:
         signal.set_wakeup_fd(self._signals, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
 
-    def fork(self) -> int:
-        """Fork this process; return the number of the new one here, and 0 there."""
+    def fork(self, tell: Callable[[int], object]) -> int:
+        """Fork this process; return the number of the new one here, and 0 there.
+
+        ``tell`` tells that number to the one who has asked. If it raises OSError, which comes out of here, the new process ends
+        before it does anything: the one who has asked starts another, and both would do the same work.
+        """
+        go_ahead, may_go = os.pipe()
         pid = os.fork()
         if pid == 0:
+            os.close(may_go)
+            if not os.read(go_ahead, 1):
+                os._exit(1)
+            os.close(go_ahead)
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             os.close(self.descriptor)
             os.close(self._signals)
             if "numpy" in sys.modules:
                 sys.modules["numpy"].random.seed()  # else all processes would draw the same numbers
+            return 0
+        os.close(go_ahead)
+        try:
+            tell(pid)
+            with contextlib.suppress(BrokenPipeError):  # it was killed
+                os.write(may_go, b"+")
+        finally:
+            os.close(may_go)
         return pid
 
     def ends(self) -> Iterator[tuple[int, int]]:

@@ -86,7 +86,12 @@ def _fork(forks: Forks, connection: socket.socket, children: dict[int, socket.so
     connection.settimeout(REQUEST_SECONDS)
     request, files, _, _ = socket.recv_fds(connection, LONGEST_MESSAGE, 3)
     content = json.loads(request)
-    pid = forks.fork()
+    try:
+        pid = forks.fork(lambda pid: connection.send(f"{pid}\n".encode()))
+    except OSError:  # nobody waits for it any more
+        for descriptor in files:
+            os.close(descriptor)
+        raise
     if pid == 0:
         for inherited in (*children.values(), connection):
             inherited.close()
@@ -99,7 +104,6 @@ def _fork(forks: Forks, connection: socket.socket, children: dict[int, socket.so
     for descriptor in files:
         os.close(descriptor)
     children[pid] = connection
-    connection.send(f"{pid}\n".encode())
 
 
 def _tell_end(connection: socket.socket | None, code: int) -> None:

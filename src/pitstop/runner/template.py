@@ -45,17 +45,23 @@ def fork_on_request(connection: socket.socket) -> list[str]:
                 request, outputs = b"", []
             if not request:
                 os._exit(0)
-            pid = forks.fork()
+            try:
+                pid = forks.fork(lambda pid: _send(connection, {"forked": pid}))
+            except (BrokenPipeError, ConnectionResetError):
+                os._exit(0)
             if pid == 0:
                 connection.close()
                 return _begin(json.loads(request), outputs[0])
             os.close(outputs[0])
-            _tell(connection, {"forked": pid})
+
+
+def _send(connection: socket.socket, message: dict[str, int]) -> None:
+    connection.send(json.dumps(message).encode())
 
 
 def _tell(connection: socket.socket, message: dict[str, int]) -> None:
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the launcher has gone
-        connection.send(json.dumps(message).encode())
+        _send(connection, message)
 
 
 def _begin(arguments: list[str], output: int) -> list[str]:

@@ -113,8 +113,13 @@ def test_where_the_process_stands_still_that_forks_it_is_started(start, tmp_path
         process = start(path, "tells", "3")
         assert process.stdout.readline().startswith("['3'] a ")
         assert process.wait(SECONDS) == 3
+        forks.send_signal(signal.SIGCONT)
+        again = start(path, "tells", "0")
+        assert again.wait(SECONDS) == 0, "it forks again"
+        assert process.stdout.read() == "", "and nothing for the one that has not waited"
+        for each in (process, again):
+            each.communicate(timeout=SECONDS)
         forks.kill()
-    process.communicate(timeout=SECONDS)
 
 
 def test_a_path_of_any_length_is_reached(tmp_path, start):

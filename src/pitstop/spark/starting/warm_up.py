@@ -14,8 +14,6 @@ from pitstop.spark.internals.early_watermarks import allow_early_watermarks
 from pitstop.spark.internals.kept_rows import forget_rows
 
 EPOCH_SECONDS = 60.0
-
-
 LOOK_SECONDS = 0.05
 
 
