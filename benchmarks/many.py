@@ -74,7 +74,10 @@ def cpu_seconds(processes):
 
 
 def family(process):
-    return [process, *process.children(recursive=True)]
+    try:
+        return [process, *process.children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return []
 
 
 def measured(roots, newest, jobs, seconds):

@@ -51,6 +51,7 @@ class Clients:
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self._java = new(spark, driver_class(spark, "EngineClients"))
+        new(spark, driver_class(spark, "OldestFirst")).order(spark.sparkContext._jsc.sc())
 
     def add(self, client: str) -> ClientSession:
         """Make a session for the process of that name, and a door to it."""
