@@ -21,6 +21,7 @@ from pitstop.machine.rotating import Rotation, start_pump
 from pitstop.model.data_folder import DataFolder
 
 log = structlog.get_logger("pitstop.launcher")
+ENGINE_COMMAND = "engine"
 
 
 class RunnerProcesses:
@@ -28,8 +29,8 @@ class RunnerProcesses:
 
     The output of a runner and its children comes through a pipe to a process that writes and rotates the log (machine.rotating).
     That process has a session of its own, so it survives the kill of the runner, and ends with the last process that could print.
-    ``facts`` stand in each line of a run, beside the run's own. ``has_template``: processes that join an engine are forked from
-    one that has imported what they need (launchers.template).
+    ``facts`` stand in each line of a run, beside the run's own. ``has_template``: engines and the processes that join them are
+    forked from one that has imported what they need (launchers.template).
     """
 
     def __init__(
@@ -82,7 +83,7 @@ class RunnerProcesses:
     def _begin(self, command: list[str], out: IO[bytes], engine: Path | None) -> Child:
         command = [*command, *(["--engine", str(engine)] if engine is not None else [])]
         process: Child | None = None
-        if engine is not None and (template := self._template_of_engines()) is not None:
+        if (engine is not None or command[0] == ENGINE_COMMAND) and (template := self._template_of_engines()) is not None:
             process = template.fork(command, out.fileno())
         if process is None:
             process = subprocess.Popen(

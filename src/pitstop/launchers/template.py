@@ -17,8 +17,12 @@ import structlog
 from pitstop.launchers.processes import handle_of, is_alive
 
 log = structlog.get_logger("pitstop.launcher")
+READY_SECONDS = 30.0
+"""The longest that a process waits for a template that is starting, in seconds. It would import the same by itself."""
 FORK_SECONDS = 10.0
 """The longest that a template takes to fork itself, in seconds. A slower one is replaced."""
+HASH_SEED = {"PYTHONHASHSEED": "0"}
+"""Python workers of an engine come from it, too, and all workers that hash a text have to find the same."""
 LOOK_SECONDS = 0.05
 UNKNOWN_CODE = -1
 """The exit code of a process whose template has ended before it."""
@@ -72,7 +76,8 @@ class Template:
     def fork(self, arguments: Sequence[str], output: int) -> ForkedProcess | None:
         """Start ``python -m pitstop.runner ARGUMENTS``, which prints into the descriptor ``output``.
 
-        Return None if the template is not ready, or is gone: another one is started then, for the next process.
+        A template that is starting is waited for. Return None if it does not get ready, or is gone: another one is started then,
+        for the next process.
         """
         with self._lock:
             if self._current.has_ended():
@@ -96,7 +101,7 @@ class _Started:
                 [sys.executable, "-m", "pitstop.runner", "template", "--socket", str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
-                env=environment,
+                env={**environment, **HASH_SEED},
                 start_new_session=True,
             )
         self._is_ready = False
@@ -107,7 +112,7 @@ class _Started:
 
     def fork(self, arguments: Sequence[str], output: int) -> ForkedProcess | None:
         with self._answered:
-            if not self._is_ready:
+            if not self._answered.wait_for(lambda: self._is_ready or self.has_ended(), READY_SECONDS) or not self._is_ready:
                 return None
             self._forked = None
             try:

@@ -25,11 +25,14 @@ from pitstop.control.ports import RunHandle
 from pitstop.kit.waiting import wait_until
 from pitstop.launchers.engine_socket import EngineConnection, listening
 from pitstop.launchers.processes import handle_in, handle_of, is_alive, kill_all, kill_with, own_handle, write_handle
+from pitstop.launchers.template import HASH_SEED
 from pitstop.machine.memory import memory_bytes
 from pitstop.model.data_folder import DataFolder, EngineFolder
 from pitstop.runner.engine_output import EngineOutput
+from pitstop.runner.forking import ForkedChild
 from pitstop.runner.joining import Role
 from pitstop.runner.logs import log
+from pitstop.runner.python_forks import fork_workers
 from pitstop.runner.session import levels_of_workers, session
 from pitstop.spark.base.engines import (
     CLIENT_VARIABLE,
@@ -99,9 +102,10 @@ def host_engine(engine_id: str, data: DataFolder) -> int:
     """Start the JVM, and serve the processes that join, until no one needs it any more; return the exit code."""
     folder = data.engine(engine_id)
     folder.root.mkdir(parents=True, exist_ok=True)
+    forks = ForkedChild(_forks_command(folder)[1:], lambda: fork_workers(folder.python_socket))
     output = EngineOutput()
     os.environ.setdefault(DRIVER_MEMORY, heap_of(memory_bytes()))
-    threading.Thread(target=_keep_forks, args=(folder,), daemon=True, name="forks").start()
+    threading.Thread(target=_keep_forks, args=(folder, forks), daemon=True, name="forks").start()
     spark = session(folder.work, folder.python_socket)
     RunLevels(spark, levels_of_workers(folder.work)).follow(data.log_levels)
     warm_up(spark, folder.work / "warm-up")
@@ -260,15 +264,18 @@ class EngineHost:
         return remains + ([f"{workers} Python workers"] if workers else []) + ([f"{tasks} tasks"] if tasks else [])
 
 
-def _keep_forks(folder: EngineFolder) -> None:
+def _keep_forks(folder: EngineFolder, forks: ForkedChild | subprocess.Popen[bytes]) -> None:
     """Keep a process from which Python workers are forked. Without it they start by themselves."""
     while True:
-        # All workers that hash a text have to find the same: Spark sets that for those that it starts.
-        variables = os.environ | {"PYTHONHASHSEED": "0"}
-        command = [sys.executable, "-m", "pitstop.runner", "forks", "--socket", str(folder.python_socket)]
-        code = subprocess.Popen(command, stdin=subprocess.PIPE, env=variables).wait()
+        code = forks.wait()
         log("WARN", LOGGER, f"the process from which Python workers are forked has ended with {code}; another one starts")
         time.sleep(AGAIN_SECONDS)
+        # Not forked: this process has other threads by now.
+        forks = subprocess.Popen(_forks_command(folder), stdin=subprocess.PIPE, env=os.environ | HASH_SEED)
+
+
+def _forks_command(folder: EngineFolder) -> list[str]:
+    return [sys.executable, "-m", "pitstop.runner", "forks", "--socket", str(folder.python_socket)]
 
 
 def _end_stuck(pid: int) -> None:

@@ -7,7 +7,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from setproctitle import getproctitle, setproctitle
 
@@ -61,6 +61,30 @@ class Forks:
         with contextlib.suppress(ChildProcessError):
             while (status := os.waitpid(-1, os.WNOHANG)) != (0, 0):
                 yield status[0], os.waitstatus_to_exitcode(status[1])
+
+
+class ForkedChild:
+    """A process that does the same work as another would, started with ``python ARGUMENTS``, but is forked from this one.
+
+    Its standard input ends with this process, which may have one thread only. An exception of ``work`` ends it through the frames
+    that it was made in.
+    """
+
+    def __init__(self, arguments: Sequence[str], work: Callable[[], object]) -> None:
+        ending, self._alive = os.pipe()
+        self._pid = os.fork()
+        if self._pid == 0:
+            os.close(self._alive)
+            os.dup2(ending, 0)
+            os.close(ending)
+            name_process(*arguments)
+            work()
+            sys.exit(0)
+        os.close(ending)
+
+    def wait(self) -> int:
+        """Wait for its end and return its exit code."""
+        return os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
 
 
 def name_process(*words: str) -> None:
