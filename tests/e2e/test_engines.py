@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 from contextlib import closing, suppress
 
 import psutil
@@ -183,6 +185,29 @@ def test_a_job_whose_epochs_end_the_shared_engine_goes_on_in_its_own(shared, tmp
     grows(tmp_path / "innocent")
     innocent.suspend()
     assert_exact(tmp_path / "innocent")
+
+
+@pytest.mark.long
+def test_the_jobs_of_an_engine_move_over_to_another_one_without_a_row_lost_or_doubled(shared, tmp_path):
+    jobs = [submitted(shared, tmp_path, name) for name in ("first", "second")]
+    for job in ("first", "second"):
+        grows(tmp_path / job)
+    engine = engines(shared)["shared"]
+    command = [sys.executable, "-m", "pitstop.main", "--url", shared.client.service.url, "cluster", "restart-engine", "shared"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = ["The new engine 'shared' is up. 2 jobs to move.", "Job 'first' restarted.", "Job 'second' restarted."]
+    assert done.stdout.splitlines() == lines
+    assert wait_until(lambda: not psutil.pid_exists(engine), SECONDS, step=0.2), "the old one ends"
+    for job in ("first", "second"):
+        grows(tmp_path / job)
+    (info,) = shared.client.service.server_info().engines
+    assert (info.name, info.jobs, info.retired) == ("shared", ["first", "second"], False)
+    assert engines(shared)["shared"] != engine
+    for job in jobs:
+        job.suspend()
+    assert_exact(tmp_path / "first")
+    assert_exact(tmp_path / "second")
 
 
 @pytest.mark.long

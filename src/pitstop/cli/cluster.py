@@ -7,13 +7,21 @@ from typing import Annotated
 
 import typer
 
+from pitstop.cli.arguments import Timeout, seconds_of
 from pitstop.cli.context import Call
 from pitstop.cli.register import OutputFormat, TokenFile, Url, Verbosity, register
 from pitstop.cli.tables import print_table
+from pitstop.cli.verbs import START_SECONDS, started, tell
+from pitstop.errors import PitstopError
+from pitstop.kit.counts import counted
 from pitstop.model.cluster import EngineInfo
+from pitstop.model.job import JobState
+from pitstop.model.operation import Restart
+from pitstop.service.results import JobStatus
 
 app = typer.Typer(help="Show the cluster, or change its members.", invoke_without_command=True)
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of a member")]
+EngineName = Annotated[str, typer.Argument(metavar="NAME", help="Name of an engine that is up")]
 
 
 @app.callback()
@@ -80,6 +88,30 @@ def remove_member(call: Call, name: Name) -> None:
     call.say(f"Member '{name}' was asked to leave.")
 
 
+def restart_engine(call: Call, name: EngineName, timeout: Timeout = None) -> None:
+    """Move the jobs of an engine into a new one, one after another, each after its present epoch.
+
+    The new engine starts before the first job is stopped. The old one ends with its last job. If you stop the command, the jobs
+    that have not moved stay in the old engine: give it again.
+    """
+    call.patience = seconds_of(timeout)
+    with call.waiting("Starting the new engine"):
+        names = call.service().replace_engine(name)
+    call.say(f"The new engine '{name}' is up. {counted(len(names), 'job')} to move.")
+    outcomes: list[tuple[JobStatus, JobStatus | Exception]] = []
+    for number, job_name in enumerate(names, 1):
+        job = call.service().job(job_name)
+        if job.status is not JobState.RUNNING:  # it starts in the new one
+            continue
+        try:
+            with call.waiting(f"Restarting '{job_name}' ({number} of {len(names)})"):
+                call.service().do(job.id, Restart())
+                outcomes.append((job, started(call, job, call.patience or START_SECONDS)))
+        except PitstopError as error:
+            outcomes.append((job, error))
+    tell(call, outcomes, "restarted")
+
+
 def shutdown(call: Call) -> None:
     """End all jobs at an epoch boundary, then members and server. Started again, all goes on where it stopped."""
     call.service().shut_down()
@@ -89,4 +121,5 @@ def shutdown(call: Call) -> None:
 register(app, settings, "settings")
 register(app, add_member, "add-member")
 register(app, remove_member, "remove-member")
+register(app, restart_engine, "restart-engine")
 register(app, shutdown, "shutdown")

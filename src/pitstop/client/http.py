@@ -230,6 +230,12 @@ class HttpService(HttpMaps):
     def remove_member(self, name: str) -> None:
         self._send("DELETE", f"/cluster/members/{quote(name, safe='')}")
 
+    def replace_engine(self, name: str) -> list[str]:
+        # A JVM starts.
+        timeout = httpx2.Timeout(UPDATE_SECONDS, connect=CONNECT_SECONDS)
+        answer = self._send("POST", f"/cluster/engines/{quote(name, safe='')}/replace", timeout=timeout)
+        return [str(job) for job in answer["jobs"]]
+
     def backup(self, folder: str) -> Backup:
         # It takes as long as the disk does.
         timeout = httpx2.Timeout(None, connect=CONNECT_SECONDS)

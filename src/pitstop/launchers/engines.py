@@ -15,9 +15,10 @@ from typing import Any
 import structlog
 
 from pitstop.control.ports import RunHandle
-from pitstop.errors import EngineError
+from pitstop.errors import EngineError, NotFoundError
 from pitstop.kit.jsonable import from_json
 from pitstop.kit.version import __version__
+from pitstop.kit.waiting import wait_until
 from pitstop.launchers.engine_socket import connect
 from pitstop.launchers.processes import Child, handle_in, handle_of, is_alive, kill_all, pid_of, write_json
 from pitstop.model.cluster import EngineInfo
@@ -32,6 +33,9 @@ UNUSED_SECONDS = 2.0
 RELEASE_SECONDS = 75.0
 """The longest that an engine may take to end what a process has left, in seconds. Before that it ends itself if it can."""
 AGAIN_SECONDS = 0.2
+LAST_LINES = 20
+UP_SECONDS = 120.0
+"""The longest that an engine may take to start, in seconds, before the one that it is to replace stays."""
 
 Spawn = Callable[[list[str], Path], Child]
 """Starts ``pitstop.runner`` with arguments and a log file."""
@@ -61,6 +65,32 @@ class Engines:
                 if self._is_alive(folder) and not folder.retired.exists() and _record(folder).get("name") == name:
                     return folder
             return self._start(name)
+
+    def replace(self, name: str) -> list[str]:
+        """Start another engine of that name, and give the one that is up no runs any more. It ends with its last job.
+
+        Return the ids of the jobs that it still has, and of those in engines that were replaced before, once the other one is up.
+        NotFoundError if no engine of that name is up, EngineError if the other one does not come up: then all stays as it is.
+        """
+        with self._lock:
+            self._remove_ended()
+            before = [folder for folder in self._folders() if self._is_alive(folder) and _record(folder).get("name") == name]
+            if not any(not folder.retired.exists() for folder in before):
+                names = sorted({str(_record(folder).get("name")) for folder in self._folders() if self._is_alive(folder)})
+                raise NotFoundError(f"No engine '{name}' is up. Engines: {', '.join(names) or 'none'}.")
+            successor = self._start(name)
+        wait_until(lambda: successor.ready.exists() or not self._is_alive(successor), UP_SECONDS, step=AGAIN_SECONDS)
+        if not successor.ready.exists():
+            if (handle := handle_in(successor.process)) is not None:
+                kill_all(handle)
+            lines = successor.log.read_text().splitlines()[-LAST_LINES:] if successor.log.exists() else []
+            log.error("an engine that was to replace another one did not come up", engine=successor.root.name, last_lines=lines)
+            raise EngineError(f"A new engine '{name}' did not come up: the server's log tells why. The jobs stay where they are.")
+        for folder in before:
+            folder.retired.touch()
+        self._infos_until = float("-inf")
+        answers = [self._ask(folder, {"facts": True}, FACTS_SECONDS) for folder in before]
+        return sorted({str(job) for answer in answers if answer is not None for job in answer["facts"]["jobs"]})
 
     def infos(self) -> list[EngineInfo]:
         """Return the engines that are up, in the order of their names. One that does not answer is left out."""

@@ -9,7 +9,7 @@ from typing import Any
 import structlog
 
 from pitstop.control.ports import CONTROL, RunHandle, RunSpec, Wake
-from pitstop.errors import EngineError
+from pitstop.errors import EngineError, NotFoundError
 from pitstop.kit.jsonable import from_json
 from pitstop.launchers.archiving import Archiving
 from pitstop.launchers.engines import Engines
@@ -95,6 +95,15 @@ class LocalProcessLauncher:
     def engines(self) -> list[EngineInfo]:
         """Return the engines that are up, with the ids of their jobs."""
         return self._engines.infos() if self._engines is not None else []
+
+    def replace_engine(self, name: str) -> list[str]:
+        """Let another engine take the place of the one of that name, as Engines.replace does."""
+        if self._engines is None:
+            raise NotFoundError(f"No engine '{name}' is up: each job of this server has its own.")
+        jobs = self._engines.replace(name)
+        if name == self._engine:
+            self._spares.renew()
+        return jobs
 
     def hold(self, seconds: float) -> HeldSpare | None:
         spare = self._spares.hold(seconds)

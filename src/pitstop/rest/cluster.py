@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from pitstop.model.audit import AuditEntry
-from pitstop.rest.models import BackupRequest, MemberModel
+from pitstop.rest.models import BackupRequest, JobsModel, MemberModel
 from pitstop.rest.paging import Paging, page_of
 from pitstop.rest.strict import StrictRoute
 from pitstop.rest.threads import reading, working
@@ -54,6 +54,12 @@ def router(service: ServerService) -> APIRouter:
     async def remove_member(name: Annotated[str, Path(description="Its name")]) -> None:
         """Lets it leave; the others take over its work."""
         await working(service.remove_member, name)
+
+    @routes.post("/cluster/engines/{name}/replace", summary="Replace an engine")
+    async def replace_engine(name: Annotated[str, Path(description="Its name")]) -> JobsModel:
+        """Starts another engine of that name beside the one that is up, which gets no jobs any more and ends with its last one.
+        Answers, once it is up, with the jobs that are still in the old one: each moves over when it is restarted."""
+        return JobsModel(jobs=await working(service.replace_engine, name))
 
     @routes.post("/backups", status_code=201, summary="Take a backup")
     async def take_backup(request: BackupRequest) -> Backup:

@@ -191,6 +191,12 @@ class MemberModel(BaseModel):
     name: str = Field(description="Its name")
 
 
+class JobsModel(BaseModel):
+    """The jobs of an engine that was replaced."""
+
+    jobs: list[str] = Field(description="Their names; the ids of those that have none")
+
+
 class BackupRequest(_Request):
     """The folder for a backup."""
 

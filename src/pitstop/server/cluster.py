@@ -288,8 +288,11 @@ def _kill(folder: DaemonFolder, *processes: Path) -> None:
 
 
 class ServedCluster:
-    """The service.server_api.Cluster of a server. ``own`` has the members that it starts, if any; ``changed`` wakes other
-    servers; ``engines`` lists the engines that jobs share."""
+    """The service.server_api.Cluster of a server.
+
+    ``own`` has the members that it starts, if any; ``changed`` wakes other servers; ``engines`` lists the engines that jobs
+    share, and ``replace_engine`` lets another one take the place of one of them.
+    """
 
     def __init__(
         self,
@@ -299,9 +302,10 @@ class ServedCluster:
         leadership: Leadership,
         changed: Callable[[], None] = lambda: None,
         engines: Callable[[], list[EngineInfo]] = list,
+        replace_engine: Callable[[str], list[str]] | None = None,
     ) -> None:
         self._registry, self._members, self._own, self._leadership = registry, members, own, leadership
-        self._changed, self._engines = changed, engines
+        self._changed, self._engines, self._replace_engine = changed, engines, replace_engine
         self._end: Callable[[], None] = lambda: None
         self._ending: list[str] = []
         self.shutting_down = False
@@ -330,6 +334,12 @@ class ServedCluster:
 
     def remove_member(self, name: str) -> None:
         self._with_members().remove(name)
+
+    def replace_engine(self, name: str) -> list[str]:
+        if self._replace_engine is None:
+            raise NotFoundError(f"No engine '{name}' is up.")
+        jobs = map(self._registry.get_job, self._replace_engine(name))
+        return sorted(job.display_name for job in jobs if job is not None)
 
     def shut_down(self) -> None:
         self._leadership.end_all()

@@ -108,7 +108,13 @@ class ControlPlane:
         maps = SqlMapStore(self._database)
         self._outputs = KeptOutputs(maps, data)
         self._served = ServedCluster(
-            self._registry, self._members, self._cluster, self._leadership, self._tell_all, launcher.engines
+            self._registry,
+            self._members,
+            self._cluster,
+            self._leadership,
+            self._tell_all,
+            launcher.engines,
+            launcher.replace_engine,
         )
         self._leading = Leading(
             self._leadership,

@@ -313,6 +313,14 @@ class Service(Protocol):
         """Ask a member to leave. NotFoundError if there is none of that name, ConflictError if it is the last one."""
         ...
 
+    def replace_engine(self, name: str) -> list[str]:
+        """Start another engine of that name beside the one that is up, which gets no jobs any more and ends with its last one.
+
+        Return, once it is up, the names (or ids) of the jobs that are still in the old one, or in one before: each moves over
+        when it is restarted. NotFoundError if no engine of that name is up, EngineError if the other one does not come up.
+        """
+        ...
+
     def backup(self, folder: str) -> Backup:
         """Copy all data of the server into a new or empty folder of its machine, as it is at one moment. Jobs run on meanwhile.
 

@@ -298,6 +298,9 @@ class LocalService(SnapshotVerbs, MapVerbs, LogLevels):
     def remove_member(self, name: str) -> None:
         self._cluster.remove_member(name)
 
+    def replace_engine(self, name: str) -> list[str]:
+        return self._cluster.replace_engine(name)
+
     def shut_down(self) -> None:
         self._cluster.shut_down()
 

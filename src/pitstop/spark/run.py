@@ -196,6 +196,7 @@ class Run:
         """Take note of the query's progress; return True if it has finished an epoch since the last look."""
         more = self.tracker.look(self.running.query)
         if more:
+            self.running.note_epoch(self.tracker.progress.epoch_ms)
             stages = self.tracker.progress.stages
             slots = [(slot.relation, slot.stage) for slot in self._job.plan.source_slots]
             offsets = {number: (stage, stages.get(stage, {}).get("offset")) for number, stage in slots if number is not None}

@@ -207,6 +207,16 @@ def test_members_are_added_and_removed(cli):
     assert cli("cluster", "shutdown")[0] == 0
 
 
+def test_an_engine_is_restarted_with_its_jobs(cli):
+    code, out, err = cli("cluster", "restart-engine", "nothing")
+    assert (code, out) == (3, "")
+    assert "No engine 'nothing' is up. Engines: shared." in err
+    # The jobs that the engine of this double has are none that run here.
+    code, out, err = cli("cluster", "restart-engine", "shared")
+    assert (code, out) == (3, "The new engine 'shared' is up. 2 jobs to move.\n")
+    assert "No job with name or id 'counting' was found" in err
+
+
 def test_a_watermark_that_python_has_no_year_for_is_shown_and_warned_of(cli, state):
     running(state, text="# stage: speed bigint")
     state.advance(JOB, Progress(7, 1_767_225_780_000_000))

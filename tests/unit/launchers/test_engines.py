@@ -2,9 +2,11 @@
 
 import subprocess
 import threading
+from contextlib import contextmanager
 
 import pytest
 
+from pitstop.errors import EngineError, NotFoundError
 from pitstop.kit.waiting import wait_until
 from pitstop.launchers.engine_socket import EngineConnection, listening
 from pitstop.launchers.engines import Engines
@@ -15,12 +17,16 @@ from pitstop.model.data_folder import DataFolder
 class World:
     def __init__(self, folder):
         self.data, self.processes = DataFolder(folder), []
+        self.comes_up, self.ends = False, False
 
     def engines(self, environment=None):
         return Engines(self.data, environment or {"PATH": "/bin"}, self._spawn)
 
     def _spawn(self, arguments, log):
-        self.processes.append(subprocess.Popen(["sleep", "600"], start_new_session=True))
+        command = ["false"] if self.ends else ["sleep", "600"]
+        self.processes.append(subprocess.Popen(command, start_new_session=True))
+        if self.comes_up:
+            self.data.engine(log.parent.name).ready.write_text("{}")
         return self.processes[-1]
 
 
@@ -61,6 +67,56 @@ def test_a_control_plane_with_another_environment_starts_nothing_in_the_engines_
     assert world.engines({"PATH": "/usr/bin"}).folder("shared") != folder
     assert folder.retired.exists()
     assert world.processes[0].poll() is None, "its runs go on"
+
+
+@contextmanager
+def with_jobs(folder, jobs):
+    """Answer, once, for the engine of a folder, which has these jobs."""
+
+    def serve(listener):
+        connection = EngineConnection(listener.accept()[0])
+        connection.receive()
+        connection.send({"facts": {"jobs": jobs, "spares": 0}})
+
+    folder.ready.write_text("{}")
+    with listening(folder.socket) as listener:
+        threading.Thread(target=serve, args=(listener,), daemon=True).start()
+        yield
+
+
+def test_an_engine_that_is_replaced_gets_no_runs_and_its_jobs_are_told(world):
+    engines = world.engines()
+    folder = engines.folder("shared")
+    world.comes_up = True
+    with with_jobs(folder, ["b", "a"]):
+        assert engines.replace("shared") == ["a", "b"]
+    assert folder.retired.exists()
+    assert world.processes[0].poll() is None, "its runs go on"
+    successor = engines.folder("shared")
+    assert successor != folder
+    assert len(world.processes) == 2
+    with with_jobs(folder, ["b"]), with_jobs(successor, ["a"]):
+        assert engines.replace("shared") == ["a", "b"], "also those that have not moved before"
+
+
+def test_an_engine_stays_if_the_one_that_is_to_replace_it_does_not_come_up(world):
+    engines = world.engines()
+    folder = engines.folder("shared")
+    world.ends = True
+    with pytest.raises(EngineError, match=r"^A new engine 'shared' did not come up: .* The jobs stay where they are\.$"):
+        engines.replace("shared")
+    world.ends = False
+    assert not folder.retired.exists()
+    assert engines.folder("shared") == folder
+
+
+def test_an_engine_that_is_not_up_is_not_replaced(world):
+    engines = world.engines()
+    with pytest.raises(NotFoundError, match=r"^No engine 'shared' is up\. Engines: none\.$"):
+        engines.replace("shared")
+    engines.folder("critical")
+    with pytest.raises(NotFoundError, match=r"^No engine 'shared' is up\. Engines: critical\.$"):
+        engines.replace("shared")
 
 
 def test_a_killed_run_is_waited_for_until_its_engine_has_let_go_of_it(world):

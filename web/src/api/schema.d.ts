@@ -128,6 +128,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/cluster/engines/{name}/replace": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace an engine
+         * @description Starts another engine of that name beside the one that is up, which gets no jobs any more and ends with its last one.
+         *     Answers, once it is up, with the jobs that are still in the old one: each moves over when it is restarted.
+         */
+        post: operations["replace_engine"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/cluster/members": {
         parameters: {
             query?: never;
@@ -1719,7 +1740,7 @@ export interface components {
                 max_accumulated_records?: unknown;
                 /** @description A row of a stream whose event time is further ahead of the clock than this is left out: one such time would make all later rows late. The row is counted and logged, and goes to the dead_letters of its with_timestamps. A max_ahead of with_timestamps in the code overrides this option. Write a duration, such as 1 hour, or unlimited. Default: 1 day. */
                 max_ahead?: unknown;
-                /** @description The time within which the results of a row are to be out after it came. Epochs begin half that time apart, so a job with few rows costs little. If an epoch takes longer than that, the next one begins at once. With 0, the next epoch begins as soon as there are rows. The default is 1 second in an engine that jobs share (option engine), and 0 in a job's own. Write a duration, such as 1 second or 250 ms; a number is in seconds. */
+                /** @description The time within which the results of a row are to be out after it came. Epochs begin at a pace that leaves time for an epoch itself, so a job with few rows costs little. If an epoch takes longer, the next one begins at once. With 0, the next epoch begins as soon as there are rows. The default is 1 second in an engine that jobs share (option engine), and 0 in a job's own. Write a duration, such as 1 second or 250 ms; a number is in seconds. */
                 max_latency?: unknown;
                 /**
                  * @description Rows, state and late rows are counted for each stage, and /metrics has the job. Without it you see only its state, epoch and totals. Write true or false. Default: true.
@@ -1954,7 +1975,7 @@ export interface components {
             max_ahead_ms: number | null;
             /**
              * Max Latency Ms
-             * @description The time within which the results of a row are to be out after it came. Epochs begin half that time apart, so a job with few rows costs little. If an epoch takes longer than that, the next one begins at once. With 0, the next epoch begins as soon as there are rows. The default is 1 second in an engine that jobs share (option engine), and 0 in a job's own.
+             * @description The time within which the results of a row are to be out after it came. Epochs begin at a pace that leaves time for an epoch itself, so a job with few rows costs little. If an epoch takes longer, the next one begins at once. With 0, the next epoch begins as soon as there are rows. The default is 1 second in an engine that jobs share (option engine), and 0 in a job's own.
              */
             max_latency_ms: number | null;
             /**
@@ -2392,6 +2413,17 @@ export interface components {
              * @description The time at which it became the job's.
              */
             since: string;
+        };
+        /**
+         * JobsModel
+         * @description The jobs of an engine that was replaced.
+         */
+        JobsModel: {
+            /**
+             * Jobs
+             * @description Their names; the ids of those that have none
+             */
+            jobs: string[];
         };
         /**
          * JournalEvent
@@ -4004,6 +4036,47 @@ export interface operations {
             };
         };
     };
+    replace_engine: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Its name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobsModel"];
+                };
+            };
+            /** @description The request is wrong, unknown or not allowed now */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server could not do it */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_members: {
         parameters: {
             query?: {
@@ -4331,7 +4404,7 @@ export interface operations {
                         max_accumulated_records?: unknown;
                         /** @description A row of a stream whose event time is further ahead of the clock than this is left out: one such time would make all later rows late. The row is counted and logged, and goes to the dead_letters of its with_timestamps. A max_ahead of with_timestamps in the code overrides this option. Write a duration, such as 1 hour, or unlimited. Default: 1 day. */
                         max_ahead?: unknown;
-                        /** @description The time within which the results of a row are to be out after it came. Epochs begin half that time apart, so a job with few rows costs little. If an epoch takes longer than that, the next one begins at once. With 0, the next epoch begins as soon as there are rows. The default is 1 second in an engine that jobs share (option engine), and 0 in a job's own. Write a duration, such as 1 second or 250 ms; a number is in seconds. */
+                        /** @description The time within which the results of a row are to be out after it came. Epochs begin at a pace that leaves time for an epoch itself, so a job with few rows costs little. If an epoch takes longer, the next one begins at once. With 0, the next epoch begins as soon as there are rows. The default is 1 second in an engine that jobs share (option engine), and 0 in a job's own. Write a duration, such as 1 second or 250 ms; a number is in seconds. */
                         max_latency?: unknown;
                         /**
                          * @description Rows, state and late rows are counted for each stage, and /metrics has the job. Without it you see only its state, epoch and totals. Write true or false. Default: true.
@@ -4466,7 +4539,7 @@ export interface operations {
                             max_accumulated_records?: unknown;
                             /** @description A row of a stream whose event time is further ahead of the clock than this is left out: one such time would make all later rows late. The row is counted and logged, and goes to the dead_letters of its with_timestamps. A max_ahead of with_timestamps in the code overrides this option. Write a duration, such as 1 hour, or unlimited. Default: 1 day. */
                             max_ahead?: unknown;
-                            /** @description The time within which the results of a row are to be out after it came. Epochs begin half that time apart, so a job with few rows costs little. If an epoch takes longer than that, the next one begins at once. With 0, the next epoch begins as soon as there are rows. The default is 1 second in an engine that jobs share (option engine), and 0 in a job's own. Write a duration, such as 1 second or 250 ms; a number is in seconds. */
+                            /** @description The time within which the results of a row are to be out after it came. Epochs begin at a pace that leaves time for an epoch itself, so a job with few rows costs little. If an epoch takes longer, the next one begins at once. With 0, the next epoch begins as soon as there are rows. The default is 1 second in an engine that jobs share (option engine), and 0 in a job's own. Write a duration, such as 1 second or 250 ms; a number is in seconds. */
                             max_latency?: unknown;
                             /**
                              * @description Rows, state and late rows are counted for each stage, and /metrics has the job. Without it you see only its state, epoch and totals. Write true or false. Default: true.
@@ -5273,7 +5346,7 @@ export interface operations {
                         max_accumulated_records?: unknown;
                         /** @description A row of a stream whose event time is further ahead of the clock than this is left out: one such time would make all later rows late. The row is counted and logged, and goes to the dead_letters of its with_timestamps. A max_ahead of with_timestamps in the code overrides this option. Write a duration, such as 1 hour, or unlimited. Default: 1 day. */
                         max_ahead?: unknown;
-                        /** @description The time within which the results of a row are to be out after it came. Epochs begin half that time apart, so a job with few rows costs little. If an epoch takes longer than that, the next one begins at once. With 0, the next epoch begins as soon as there are rows. The default is 1 second in an engine that jobs share (option engine), and 0 in a job's own. Write a duration, such as 1 second or 250 ms; a number is in seconds. */
+                        /** @description The time within which the results of a row are to be out after it came. Epochs begin at a pace that leaves time for an epoch itself, so a job with few rows costs little. If an epoch takes longer, the next one begins at once. With 0, the next epoch begins as soon as there are rows. The default is 1 second in an engine that jobs share (option engine), and 0 in a job's own. Write a duration, such as 1 second or 250 ms; a number is in seconds. */
                         max_latency?: unknown;
                         /**
                          * @description Rows, state and late rows are counted for each stage, and /metrics has the job. Without it you see only its state, epoch and totals. Write true or false. Default: true.
@@ -5402,7 +5475,7 @@ export interface operations {
                             max_accumulated_records?: unknown;
                             /** @description A row of a stream whose event time is further ahead of the clock than this is left out: one such time would make all later rows late. The row is counted and logged, and goes to the dead_letters of its with_timestamps. A max_ahead of with_timestamps in the code overrides this option. Write a duration, such as 1 hour, or unlimited. Default: 1 day. */
                             max_ahead?: unknown;
-                            /** @description The time within which the results of a row are to be out after it came. Epochs begin half that time apart, so a job with few rows costs little. If an epoch takes longer than that, the next one begins at once. With 0, the next epoch begins as soon as there are rows. The default is 1 second in an engine that jobs share (option engine), and 0 in a job's own. Write a duration, such as 1 second or 250 ms; a number is in seconds. */
+                            /** @description The time within which the results of a row are to be out after it came. Epochs begin at a pace that leaves time for an epoch itself, so a job with few rows costs little. If an epoch takes longer, the next one begins at once. With 0, the next epoch begins as soon as there are rows. The default is 1 second in an engine that jobs share (option engine), and 0 in a job's own. Write a duration, such as 1 second or 250 ms; a number is in seconds. */
                             max_latency?: unknown;
                             /**
                              * @description Rows, state and late rows are counted for each stage, and /metrics has the job. Without it you see only its state, epoch and totals. Write true or false. Default: true.

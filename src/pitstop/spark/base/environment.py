@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -84,20 +83,11 @@ class Environment:
 
     in_engine: bool = False
     """True if the job shares its JVM with others (option engine)."""
-    pace_ms: int = 0
-    """The time from the beginning of an epoch to that of the next one, in milliseconds; 0: none lies between two epochs."""
+    latency_ms: int = 0
+    """The longest that the results of a row may take, in milliseconds; 0: no time lies between epochs (spark.running.pace)."""
 
     def by_options(self, config: JobConfig) -> Environment:
         """Return the environment with what the options of the job say of its rows."""
-        pace_ms = _pace_ms(config.max_latency_ms, self.in_engine, self.job_id)
-        return replace(self, count_rows=config.metrics_enabled, max_ahead_ms=config.max_ahead_ms, pace_ms=pace_ms)
-
-
-def _pace_ms(max_latency_ms: int | None, in_engine: bool, job_id: str) -> int:
-    """Return the pace of a job's epochs. Half of the latency is for rows to wait, and half for the epoch that takes them.
-
-    Spark begins the epochs of all queries of one pace at the same moments. So that jobs do not wait for one another at each of
-    them, the pace of a job is up to a tenth shorter than that, by its id.
-    """
-    latency_ms = (LATENCY_IN_ENGINE_MS if in_engine else 0) if max_latency_ms is None else max_latency_ms
-    return latency_ms // 2 - zlib.crc32(job_id.encode()) % max(1, latency_ms // 20)
+        usual_ms = LATENCY_IN_ENGINE_MS if self.in_engine else 0
+        latency_ms = usual_ms if config.max_latency_ms is None else config.max_latency_ms
+        return replace(self, count_rows=config.metrics_enabled, max_ahead_ms=config.max_ahead_ms, latency_ms=latency_ms)

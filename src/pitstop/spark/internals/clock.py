@@ -1,4 +1,4 @@
-"""The clock of a running query, by which Spark gives epochs their time."""
+"""The clock of a running query, by which Spark gives epochs their time, and the interval at which they begin."""
 
 from __future__ import annotations
 
@@ -8,6 +8,15 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pitstop.spark.internals.jvm import classes, java_query
 
 _STREAM = "org.apache.spark.sql.execution.streaming.runtime.StreamExecution"
+
+
+def set_interval(query: StreamingQuery, interval_ms: int) -> None:
+    """Let the epochs of a query that has a processing-time trigger begin at this interval, from the one after the next on."""
+    executor = java_query(query).triggerExecutor()
+    if executor is not None:  # else the first epoch is still to begin
+        field = executor.getClass().getDeclaredField("intervalMs")
+        field.setAccessible(True)
+        field.setLong(executor, interval_ms)
 
 
 def set_clock(spark: SparkSession, query: StreamingQuery, now_ms: int) -> None:

@@ -22,6 +22,7 @@ from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.failures import ended_at_boundary, explain
 from pitstop.spark.base.naming import role_column
+from pitstop.spark.internals.clock import set_interval
 from pitstop.spark.internals.early_watermarks import allow_early_watermarks
 from pitstop.spark.internals.late_rows import finding_late_rows
 from pitstop.spark.internals.resting_windows import let_windows_rest
@@ -31,6 +32,7 @@ from pitstop.spark.lowering.streaming import streaming_frame
 from pitstop.spark.running.early import EarlyResults
 from pitstop.spark.running.epochs import EpochRecords, EpochWriter, WriteSink
 from pitstop.spark.running.idle import IdleWatch, idle_watch
+from pitstop.spark.running.pace import Pace
 from pitstop.spark.sinks import write_sink
 from pitstop.spark.state.saved import SavedStage
 
@@ -55,6 +57,8 @@ class RunningQuery:
     """The stage of each of Spark's operators with state, by its number."""
     event_times: Mapping[str, Node] = field(default_factory=dict)
     """Id of a watermark operator -> the stage that sets the event time there."""
+    pace: Pace | None = None
+    """The pace of its epochs; None if they follow one another at once."""
 
     @classmethod
     def start(
@@ -102,8 +106,9 @@ class RunningQuery:
         if counted is not None:
             writer.tell_rows(counted)
         stream = frame.writeStream.outputMode("append").foreachBatch(writer)
-        if environment.pace_ms:
-            stream = stream.trigger(processingTime=f"{environment.pace_ms} milliseconds")
+        pace = Pace(environment.latency_ms, environment.job_id) if environment.latency_ms else None
+        if pace is not None:
+            stream = stream.trigger(processingTime=f"{pace.interval_ms} milliseconds")
         finds_late = environment.count_rows or any(isinstance(node.spec, LateSpec) for node in pipeline.nodes)
         with finding_late_rows(spark, _numbers(operators)) if finds_late else nullcontext():
             query = stream.option("checkpointLocation", str(checkpoint)).start()
@@ -111,7 +116,12 @@ class RunningQuery:
             idle.follow(query)
         stages = tuple(slot.stage for slot in operators)
         tables_read = tuple(lowering.tables.values())
-        return cls(query, folder, writer, idle, tables_read, lowering.layouts, stages, dict(lowering.event_times))
+        return cls(query, folder, writer, idle, tables_read, lowering.layouts, stages, dict(lowering.event_times), pace)
+
+    def note_epoch(self, epoch_ms: int) -> None:
+        """Let the next epochs begin at the pace that follows from the time that the last one has taken."""
+        if self.pace is not None and self.pace.note(epoch_ms):
+            set_interval(self.query, self.pace.interval_ms)
 
     @property
     def active(self) -> bool:

@@ -74,6 +74,13 @@ def test_a_backup_is_taken_of_all_there_is(pair, tmp_path):
         service.backup(str(tmp_path / "backup"))
 
 
+def test_an_engine_is_replaced_and_the_jobs_are_told_that_it_still_has(pair):
+    service, _ = pair
+    assert service.replace_engine("shared") == ["counting", "orders"]
+    with pytest.raises(NotFoundError, match=r"^No engine 'critical' is up. Engines: shared\.$"):
+        service.replace_engine("critical")
+
+
 def test_members_are_added_and_leave(pair):
     service, _ = pair
     name = service.add_member()
