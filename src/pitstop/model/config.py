@@ -180,7 +180,7 @@ OPTIONS: tuple[Option, ...] = (
         duration_ms,
         form="a duration, such as 1 second or 250 ms; a number is in seconds",
         meaning="The time within which the results of a row are to be out after it came. Epochs begin at a pace that leaves time "
-        "for an epoch itself, so a job with few rows costs little. If an epoch takes longer, the next one begins at once. With 0, "
+        "for an epoch itself, so a job with few rows costs little. If an epoch takes longer, the next one begins at once. With 0 "
         "the next epoch begins as soon as there are rows. The default is 1 second in an engine that jobs share (option engine), "
         "and 0 in a job's own.",
         aliases={"max_latency_ms": whole(least=0, most=LONGEST_MS)},

@@ -1740,7 +1740,7 @@ export interface components {
                 max_accumulated_records?: unknown;
                 /** @description A row of a stream whose event time is further ahead of the clock than this is left out: one such time would make all later rows late. The row is counted and logged, and goes to the dead_letters of its with_timestamps. A max_ahead of with_timestamps in the code overrides this option. Write a duration, such as 1 hour, or unlimited. Default: 1 day. */
                 max_ahead?: unknown;
-                /** @description The time within which the results of a row are to be out after it came. Epochs begin at a pace that leaves time for an epoch itself, so a job with few rows costs little. If an epoch takes longer, the next one begins at once. With 0, the next epoch begins as soon as there are rows. The default is 1 second in an engine that jobs share (option engine), and 0 in a job's own. Write a duration, such as 1 second or 250 ms; a number is in seconds. */
+                /** @description The time within which the results of a row are to be out after it came. Epochs begin at a pace that leaves time for an epoch itself, so a job with few rows costs little. If an epoch takes longer, the next one begins at once. With 0 the next epoch begins as soon as there are rows. The default is 1 second in an engine that jobs share (option engine), and 0 in a job's own. Write a duration, such as 1 second or 250 ms; a number is in seconds. */
                 max_latency?: unknown;
                 /**
                  * @description Rows, state and late rows are counted for each stage, and /metrics has the job. Without it you see only its state, epoch and totals. Write true or false. Default: true.
@@ -1975,7 +1975,7 @@ export interface components {
             max_ahead_ms: number | null;
             /**
              * Max Latency Ms
-             * @description The time within which the results of a row are to be out after it came. Epochs begin at a pace that leaves time for an epoch itself, so a job with few rows costs little. If an epoch takes longer, the next one begins at once. With 0, the next epoch begins as soon as there are rows. The default is 1 second in an engine that jobs share (option engine), and 0 in a job's own.
+             * @description The time within which the results of a row are to be out after it came. Epochs begin at a pace that leaves time for an epoch itself, so a job with few rows costs little. If an epoch takes longer, the next one begins at once. With 0 the next epoch begins as soon as there are rows. The default is 1 second in an engine that jobs share (option engine), and 0 in a job's own.
              */
             max_latency_ms: number | null;
             /**
@@ -4404,7 +4404,7 @@ export interface operations {
                         max_accumulated_records?: unknown;
                         /** @description A row of a stream whose event time is further ahead of the clock than this is left out: one such time would make all later rows late. The row is counted and logged, and goes to the dead_letters of its with_timestamps. A max_ahead of with_timestamps in the code overrides this option. Write a duration, such as 1 hour, or unlimited. Default: 1 day. */
                         max_ahead?: unknown;
-                        /** @description The time within which the results of a row are to be out after it came. Epochs begin at a pace that leaves time for an epoch itself, so a job with few rows costs little. If an epoch takes longer, the next one begins at once. With 0, the next epoch begins as soon as there are rows. The default is 1 second in an engine that jobs share (option engine), and 0 in a job's own. Write a duration, such as 1 second or 250 ms; a number is in seconds. */
+                        /** @description The time within which the results of a row are to be out after it came. Epochs begin at a pace that leaves time for an epoch itself, so a job with few rows costs little. If an epoch takes longer, the next one begins at once. With 0 the next epoch begins as soon as there are rows. The default is 1 second in an engine that jobs share (option engine), and 0 in a job's own. Write a duration, such as 1 second or 250 ms; a number is in seconds. */
                         max_latency?: unknown;
                         /**
                          * @description Rows, state and late rows are counted for each stage, and /metrics has the job. Without it you see only its state, epoch and totals. Write true or false. Default: true.
@@ -4539,7 +4539,7 @@ export interface operations {
                             max_accumulated_records?: unknown;
                             /** @description A row of a stream whose event time is further ahead of the clock than this is left out: one such time would make all later rows late. The row is counted and logged, and goes to the dead_letters of its with_timestamps. A max_ahead of with_timestamps in the code overrides this option. Write a duration, such as 1 hour, or unlimited. Default: 1 day. */
                             max_ahead?: unknown;
-                            /** @description The time within which the results of a row are to be out after it came. Epochs begin at a pace that leaves time for an epoch itself, so a job with few rows costs little. If an epoch takes longer, the next one begins at once. With 0, the next epoch begins as soon as there are rows. The default is 1 second in an engine that jobs share (option engine), and 0 in a job's own. Write a duration, such as 1 second or 250 ms; a number is in seconds. */
+                            /** @description The time within which the results of a row are to be out after it came. Epochs begin at a pace that leaves time for an epoch itself, so a job with few rows costs little. If an epoch takes longer, the next one begins at once. With 0 the next epoch begins as soon as there are rows. The default is 1 second in an engine that jobs share (option engine), and 0 in a job's own. Write a duration, such as 1 second or 250 ms; a number is in seconds. */
                             max_latency?: unknown;
                             /**
                              * @description Rows, state and late rows are counted for each stage, and /metrics has the job. Without it you see only its state, epoch and totals. Write true or false. Default: true.
@@ -5346,7 +5346,7 @@ export interface operations {
                         max_accumulated_records?: unknown;
                         /** @description A row of a stream whose event time is further ahead of the clock than this is left out: one such time would make all later rows late. The row is counted and logged, and goes to the dead_letters of its with_timestamps. A max_ahead of with_timestamps in the code overrides this option. Write a duration, such as 1 hour, or unlimited. Default: 1 day. */
                         max_ahead?: unknown;
-                        /** @description The time within which the results of a row are to be out after it came. Epochs begin at a pace that leaves time for an epoch itself, so a job with few rows costs little. If an epoch takes longer, the next one begins at once. With 0, the next epoch begins as soon as there are rows. The default is 1 second in an engine that jobs share (option engine), and 0 in a job's own. Write a duration, such as 1 second or 250 ms; a number is in seconds. */
+                        /** @description The time within which the results of a row are to be out after it came. Epochs begin at a pace that leaves time for an epoch itself, so a job with few rows costs little. If an epoch takes longer, the next one begins at once. With 0 the next epoch begins as soon as there are rows. The default is 1 second in an engine that jobs share (option engine), and 0 in a job's own. Write a duration, such as 1 second or 250 ms; a number is in seconds. */
                         max_latency?: unknown;
                         /**
                          * @description Rows, state and late rows are counted for each stage, and /metrics has the job. Without it you see only its state, epoch and totals. Write true or false. Default: true.
@@ -5475,7 +5475,7 @@ export interface operations {
                             max_accumulated_records?: unknown;
                             /** @description A row of a stream whose event time is further ahead of the clock than this is left out: one such time would make all later rows late. The row is counted and logged, and goes to the dead_letters of its with_timestamps. A max_ahead of with_timestamps in the code overrides this option. Write a duration, such as 1 hour, or unlimited. Default: 1 day. */
                             max_ahead?: unknown;
-                            /** @description The time within which the results of a row are to be out after it came. Epochs begin at a pace that leaves time for an epoch itself, so a job with few rows costs little. If an epoch takes longer, the next one begins at once. With 0, the next epoch begins as soon as there are rows. The default is 1 second in an engine that jobs share (option engine), and 0 in a job's own. Write a duration, such as 1 second or 250 ms; a number is in seconds. */
+                            /** @description The time within which the results of a row are to be out after it came. Epochs begin at a pace that leaves time for an epoch itself, so a job with few rows costs little. If an epoch takes longer, the next one begins at once. With 0 the next epoch begins as soon as there are rows. The default is 1 second in an engine that jobs share (option engine), and 0 in a job's own. Write a duration, such as 1 second or 250 ms; a number is in seconds. */
                             max_latency?: unknown;
                             /**
                              * @description Rows, state and late rows are counted for each stage, and /metrics has the job. Without it you see only its state, epoch and totals. Write true or false. Default: true.
