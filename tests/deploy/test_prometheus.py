@@ -188,6 +188,7 @@ def until(look, why):
         threading.Event().wait(0.1)
 
 
+@pytest.mark.long
 def test_a_real_prometheus_gets_every_metric_that_rules_and_dashboard_name(prometheus):
     known = set(until(lambda: stored(prometheus), lambda: f"nothing is scraped: {prometheus('/targets')}"))
     assert names() - known == set()
@@ -195,6 +196,7 @@ def test_a_real_prometheus_gets_every_metric_that_rules_and_dashboard_name(prome
         prometheus("/query", query=expression)
 
 
+@pytest.mark.long
 def test_a_real_prometheus_tells_the_job_that_failed_by_its_name_and_no_cancelled_one(prometheus):
     def failed():
         groups = (prometheus("/rules") or {}).get("groups", [])

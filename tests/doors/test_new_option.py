@@ -66,6 +66,7 @@ def found():
     return json.loads(done.stdout)
 
 
+@pytest.mark.long
 def test_it_is_read_checked_and_stored(found):
     assert (found["stored"], found["read back"]) == ("blue", True)
     wrong_value, wrong_name = found["refused"]

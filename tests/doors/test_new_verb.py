@@ -129,6 +129,7 @@ def outcome(tmp_path_factory):
     return json.loads(done.stdout.splitlines()[-1]) | {"package": str(package)}
 
 
+@pytest.mark.long
 def test_it_is_written_down_decided_and_carried_out(outcome):
     assert outcome["sources"] == f"{outcome['package']}/__init__.py"
     assert outcome["causes"] == ["Requested by user", "Forgiven"]

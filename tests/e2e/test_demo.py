@@ -46,6 +46,7 @@ def test_a_cluster_that_is_shut_down_ends_it_well_with_its_counts(stack, demo, c
     assert (found["ingested"], found["missed"], found["doubled"]) == (0, 0, 0)
 
 
+@pytest.mark.long
 def test_a_server_that_was_killed_is_no_good_end(stack, demo):
     stack._processes["server"].kill()
     with pytest.raises(RuntimeError, match="has ended with exit code -9"):

@@ -37,6 +37,7 @@ def master(tmp_path_factory, environment):
     process.wait()
 
 
+@pytest.mark.long
 def test_the_web_page_of_the_master_lets_nobody_in_and_listens_on_loopback(master):
     folder, url = master
     assert url.startswith("spark://127.0.0.1:")
@@ -46,6 +47,7 @@ def test_the_web_page_of_the_master_lets_nobody_in_and_listens_on_loopback(maste
         assert httpx2.get(f"http://127.0.0.1:{page[2]}{path}").status_code == 403
 
 
+@pytest.mark.long
 def test_the_log_of_the_master_is_rotated_and_is_json_in_the_form_of_all_logs(environment, tmp_path):
     data, rotation = DataFolder(tmp_path / "a folder"), Rotation(most_bytes=1000, kept=40)
     process, url = start_master(data.spark_master, "127.0.0.1", SECRET, data.spark_recovery, environment, rotation)

@@ -259,6 +259,7 @@ POINTS = [
 LONG_POINTS = [*POINTS, points_near(-(2**63), 2**64 - 1, MOST), points_near(MOST - 5, 5, MOST), points_near(-(2**63), 1, 1)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("wide", "points"), [(False, POINTS), (True, LONG_POINTS)], ids=["as it is", "wide"])
 def test_slopes_are_exact_however_far_from_nothing_their_points_are(spark, wide, points):
     @settings(max_examples=2, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
@@ -274,6 +275,7 @@ def test_slopes_are_exact_however_far_from_nothing_their_points_are(spark, wide,
     check()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("begin", "wide"), [(1_767_225_600_000_000, False), (1_767_225_600_000_000_000, True)], ids=["microseconds", "nanoseconds"]
 )

@@ -26,6 +26,7 @@ class FullDisk:
             raise OSError("no room")
 
 
+@pytest.mark.long
 def test_the_sinks_that_have_it_already_are_left_alone(spark, tmp_path):
     p, late = ps.Pipeline(), FullDisk()
     rows = p.read_from(ps.sources.items([(number,) for number in range(10)], "n int"), name="rows")

@@ -71,6 +71,7 @@ def test_without_dead_letters_only_what_python_cannot_hold_is_left_out(spark, tm
     assert "1 row of 'totals' went to dead letters, such as: Python has no such value" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_in_a_bounded_job_too(spark, tmp_path):
     p, out, letters = ps.Pipeline(), Collected(), Collected()
     rows = p.read_from(ps.sources.items([("a", 1), ("a", 13), ("a", 2)], "k string, n bigint"), name="rows")

@@ -59,6 +59,7 @@ def joined(how, more=False, name="pairs"):
     return p
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["full", "semi"])
 def test_a_batch_agrees_with_python(spark, how):
     p, sink, orders, payments = ps.Pipeline(), Collected(), rows(1), rows(2)

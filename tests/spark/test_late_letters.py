@@ -125,6 +125,7 @@ def test_a_version_that_begins_or_ends_to_keep_late_rows_goes_on_with_all_state(
     assert sorted((row["k"], row["n"]) for row in out.rows) == [("a", 3), ("c", 2)]
 
 
+@pytest.mark.long
 def test_beginning_or_ending_to_keep_late_rows_changes_no_state(spark, tmp_path):
     folder = Feed(tmp_path / "rows").folder
     plans = [compile_pipeline(spark, counted(folder, None, None, keep)).to_dict() for keep in (False, True, False)]

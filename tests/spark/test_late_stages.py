@@ -209,6 +209,7 @@ def test_an_epoch_that_runs_again_gives_the_same_letters(spark, tmp_path, failin
         assert all(attempt == attempts[0] for attempts in sink.attempts.values() for attempt in attempts)
 
 
+@pytest.mark.long
 def test_in_a_batch_no_row_is_late_but_those_that_a_join_leaves_out_are_letters(spark, tmp_path):
     p, kinds, out = ps.Pipeline(), ("pairs", "all", "seen", "state"), Collected()
     letters = {kind: Collected() for kind in kinds}

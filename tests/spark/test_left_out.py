@@ -139,6 +139,7 @@ def test_rows_that_a_column_makes_several_of_are_counted_where_it_does(spark, tm
     assert figures(job, "firsts") == {"rows_in": 6, "rows_out": 4, "late_rows": 0, "repeated_rows": 2}
 
 
+@pytest.mark.long
 def test_a_job_whose_rows_do_not_add_up_ends_with_the_stage_and_the_numbers(spark, tmp_path, monkeypatch):
     monkeypatch.setenv("PITSTOP_CHECK_ROWS", "1")
     monkeypatch.setattr(lowering, "left_out", lambda *_: [])  # as if nobody counted rows without event time

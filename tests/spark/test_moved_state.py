@@ -51,6 +51,7 @@ def expected():
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "after", [pytest.param(STATE, marks=pytest.mark.long), f"{STATE}, later string"], ids=["the-same-fields", "another-field"]
 )

@@ -197,6 +197,7 @@ def joined_by_spark(rows, later):
     return rows.stateful("joined", lambda left, right: left.join(right, F.expr(near)), later.select("id AS id2", "at2"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("join", [joined_by_us, joined_by_spark])
 @pytest.mark.parametrize(
     ("harness", "before", "after"),

@@ -50,6 +50,7 @@ def test_rows_that_come_after_an_idle_while_are_counted(spark, tmp_path):
         spark.conf.unset(IDLE)
 
 
+@pytest.mark.long
 def test_rows_are_counted_where_sources_stages_with_state_and_sinks_take_and_give_them(spark, tmp_path):
     tail, harness = Tail(tmp_path, "cars"), Harness(spark, tmp_path)
     p = ps.Pipeline()

@@ -62,6 +62,7 @@ def written(folder):
     return Counter(json.loads(line)["seq"] for file in (folder / "out").glob("*.json") for line in file.open())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sinks", ["files", pytest.param("map", marks=pytest.mark.long)])
 def test_other_epochs_under_the_same_numbers_stop_the_job_and_the_same_ones_are_left_alone(spark, tmp_path, sinks):
     """Rows under those numbers were once "written already": they never came."""

@@ -147,6 +147,7 @@ def test_a_start_that_would_drop_state_nobody_has_given_up_makes_nothing(followi
     assert Checkpoint(target).committed() >= 0
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_added_aggregate_counts_from_the_snapshot_on_and_others_keep_their_state(following):
     harness, before = following(TUMBLING)

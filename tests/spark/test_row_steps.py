@@ -105,6 +105,7 @@ def is_odd(batch):
     return pc.equal(pc.bit_wise_and(batch["n"], 1), 1)
 
 
+@pytest.mark.long
 def test_functions_over_batches_agree_with_python(spark):
     rows = events()
     doubled, repeated, odd = written(

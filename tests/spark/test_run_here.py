@@ -95,6 +95,7 @@ def as_text(old):
 """
 
 
+@pytest.mark.long
 def test_options_of_the_code_and_the_migrations_beside_it_are_taken(spark, tmp_path):
     inside, data = tmp_path / "in", tmp_path / "data"
     inside.mkdir()

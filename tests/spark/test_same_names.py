@@ -86,6 +86,7 @@ def test_state_goes_on_under_other_fields(harness, one):
     check(one[1], later)
 
 
+@pytest.mark.long
 def test_rows_show_each_field_under_a_free_name(spark, harness):
     found = query(spark, opened(harness, "mapped"), "SELECT * FROM state ORDER BY key", 9)
     assert [name for name, _ in found.columns] == [

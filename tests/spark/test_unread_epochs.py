@@ -68,6 +68,7 @@ def expected_counts():
     return rows
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "beside", [pytest.param(False, id="alone"), pytest.param(True, id="beside-another", marks=pytest.mark.long)]
 )

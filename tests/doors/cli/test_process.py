@@ -89,6 +89,7 @@ def test_a_reader_that_has_seen_enough_ends_it_with_success(state, start):
     assert (process.stderr.read(), process.wait(30)) == ("", 0)
 
 
+@pytest.mark.long
 def test_following_a_log_loses_no_line_and_ends_with_the_job(state, start):
     running(state)
     process = start("logs", "-f", JOB)
@@ -159,6 +160,7 @@ def test_following_the_events_shows_each_also_those_made_while_the_server_is_awa
     assert seen == ["User: SUSPENDED -> NOT_RUNNING (Resume)\n", *UP, "User: RUNNING -> CANCELLED (Cancel)\n"]
 
 
+@pytest.mark.long
 def test_watching_jobs_shows_each_that_changes_also_those_that_do_while_the_server_is_away(state, start):
     with serving(state, TOKEN) as url:
         running(state)

@@ -30,6 +30,7 @@ def states(state):
     return {job.name: job.status for job in state.jobs(include_ended=True)}
 
 
+@pytest.mark.long
 def test_the_manuals_statement_ends_a_job_at_a_snapshot(sql, state):
     running(state)
     assert sql('DROP JOB IF EXISTS "hello-world" WITH SNAPSHOT "snapshot-v1";') == (0, "OK\n", "")

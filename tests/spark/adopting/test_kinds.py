@@ -51,6 +51,7 @@ def cases():
             yield pytest.param(kind, store, id=f"{kind.name}-{store}", marks=[] if always else [pytest.mark.long])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("kind", "store"), list(cases()))
 def test_a_job_goes_on_where_the_query_ended_and_is_changed(spark, tmp_path, kind, store):
     events, checkpoint = tmp_path / "events", tmp_path / "checkpoint"

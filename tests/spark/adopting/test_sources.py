@@ -171,6 +171,7 @@ class CountedReader(DataSourceStreamReader):
         pass
 
 
+@pytest.mark.long
 def test_state_goes_on_in_another_number_of_partitions(spark, tmp_path, checkpoint):
     sink = Collected()
     pipeline = job_of(tmp_path / "in", sink)
@@ -240,6 +241,7 @@ def test_a_checkpoint_in_an_object_store_goes_on(spark, tmp_path, checkpoint):
     goes_on(spark, tmp_path, pipeline, sink)
 
 
+@pytest.mark.long
 def test_an_epoch_that_was_not_committed_is_read_again(spark, tmp_path):
     for numbers in (range(5), range(5, 10)):
         put(tmp_path / "in", *numbers)

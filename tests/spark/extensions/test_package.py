@@ -85,6 +85,7 @@ def test_a_changed_version_is_rehearsed_and_writes_nothing_meanwhile(spark, coun
     assert rows_of(database) == expected(80)
 
 
+@pytest.mark.long
 def test_an_epoch_that_is_written_again_adds_nothing(spark, counts, tmp_path):
     database = str(tmp_path / "tally.db")
     node = counts.build([database, "10"]).nodes[-1]

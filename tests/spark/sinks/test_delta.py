@@ -511,6 +511,7 @@ def test_what_cannot_be_a_sink_is_told_when_it_is_written(wrong, message):
         ps.sinks.delta(**({"path": "t"} | wrong))
 
 
+@pytest.mark.long
 def test_the_example_of_the_documentation_runs(spark, tmp_path, path, capsys):
     blocks = re.findall(r"```python\n(.*?)```", (Path(__file__).parents[3] / "docs" / "delta.md").read_text(), re.DOTALL)
     names = {}

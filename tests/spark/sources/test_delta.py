@@ -87,6 +87,7 @@ class Slow(Collected):
         time.sleep(0.3)
 
 
+@pytest.mark.long
 def test_each_row_is_read_once_over_versions_that_stop_in_the_middle_of_a_commit(harness, table):
     append(table, range(5), parts="abcdefgh")
     append(table, range(5, 8), parts="abcdef")

@@ -94,6 +94,7 @@ def test_a_job_goes_from_epoch_to_epoch_and_from_version_to_version(job_test):
     assert rows == {"a": (2, 2.0, None), "b": (3, 9.0, 9.0)}
 
 
+@pytest.mark.long
 def test_a_version_that_does_not_fit_is_refused_and_the_present_one_goes_on(job_test):
     test = job_test(speeds, "cars", "1")
     test.push("cars", [("a", 10.0, at(0))])
@@ -126,6 +127,7 @@ def silent(state, key, at):
     return [{"n": state.n}]
 
 
+@pytest.mark.long
 def test_the_clock_goes_on_and_timers_fire(job_test):
     p = ps.Pipeline()
     rows = p.read_from(ps.sources.http_poll("http://x", schema="id string"), name="in").with_ingestion_timestamps()
@@ -144,6 +146,7 @@ def test_the_clock_goes_on_and_timers_fire(job_test):
     assert test.rows("alerts") == [{"id": "b", "n": 1}, {"id": "a", "n": 2}]
 
 
+@pytest.mark.long
 def test_sources_are_read_in_one_epoch_and_renamed_ones_go_on(job_test):
     def joined(left):
         p = ps.Pipeline()

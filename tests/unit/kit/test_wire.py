@@ -1,12 +1,13 @@
 """JSON that can be written, sent and read again."""
 
 import math
+from dataclasses import dataclass
 
 import pytest
 from pydantic import TypeAdapter
 
 from pitstop.errors import UsageError
-from pitstop.kit.wire import Moment, from_json_text, json_text
+from pitstop.kit.wire import Moment, described, from_json_text, json_text
 
 
 @pytest.mark.parametrize(
@@ -41,3 +42,22 @@ def test_what_an_older_release_let_in_is_read_as_text(kept, read):
 def test_a_moment_beyond_the_calendar_is_its_end(seconds, text):
     """Once a time to live of 1e300 s was accepted, and then every read of the entries failed."""
     assert TypeAdapter(Moment).dump_json(seconds).decode().startswith(text)
+
+
+def test_the_text_below_a_field_is_its_description():
+    @described
+    @dataclass
+    class Member:
+        name: str
+        """Its name,
+        on two lines."""
+        cores: int = 1
+        address: str = ""
+        """Where it listens."""
+
+    schema = TypeAdapter(Member).json_schema()["properties"]
+    assert [schema[name].get("description") for name in ("name", "cores", "address")] == [
+        "Its name,\non two lines.",
+        None,
+        "Where it listens.",
+    ]

@@ -104,6 +104,7 @@ def test_it_goes_on_when_the_process_is_gone_that_has_forked_it(start, tmp_path)
     assert process.returncode == 1
 
 
+@pytest.mark.long
 def test_where_the_process_stands_still_that_forks_it_is_started(start, tmp_path):
     path = tmp_path / "python.sock"
     command = [sys.executable, "-m", "pitstop.runner", "forks", "--socket", str(path)]
