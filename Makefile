@@ -17,9 +17,9 @@ SHORT ?=
 UNTIL ?=
 # Of the slow tests only those that this seed draws, and of these none that would begin after that time (tests/drawing.py).
 DRAW = $(if $(SHORT),--draw=$(SHORT)) $(if $(UNTIL),--until=$(UNTIL))
-# Processes, each with a Spark session. The tests of a file stay together, for what they share. Most of them wait for other
-# processes most of the time, so that two cores are enough for four; the whole systems of the slow tests get more of a core.
-WORKERS ?= 4
+# Processes, each with a Spark session. The tests of a file stay together, for what they share. They wait for other
+# processes half of the time, so that two cores are enough for three; the whole systems of the slow tests get more of a core.
+WORKERS ?= 3
 test-long test-postgres: WORKERS = 2
 SPREAD = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # What holds with a store in PostgreSQL, too.

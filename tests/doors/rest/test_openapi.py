@@ -97,6 +97,7 @@ def test_it_holds_every_noun_and_verb(document):
         ("GET", "/api/v1/cluster/members"),
         ("POST", "/api/v1/cluster/members"),
         ("DELETE", "/api/v1/cluster/members/{name}"),
+        ("POST", "/api/v1/cluster/engines/{name}/replace"),
         ("POST", "/api/v1/backups"),
         ("POST", "/api/v1/cluster/shutdown"),
         ("GET", "/api/v1/events"),

@@ -110,6 +110,7 @@ def test_processes_draw_their_own_random_numbers(tmp_path):
 
 def test_what_it_has_forked_outlives_it_and_the_next_one_takes_its_place(fork, template, waits):
     process = fork(waits)
+    assert wait_until(lambda: os.getsid(process.pid) == process.pid, SECONDS), "without a go-ahead it ends with its parent"
     (parent,) = {psutil.Process(process.pid).ppid()}
     os.kill(parent, signal.SIGKILL)
     assert wait_until(lambda: not psutil.pid_exists(parent) or psutil.Process(parent).status() == psutil.STATUS_ZOMBIE, SECONDS)
