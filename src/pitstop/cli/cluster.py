@@ -12,7 +12,7 @@ from pitstop.cli.context import Call
 from pitstop.cli.register import OutputFormat, TokenFile, Url, Verbosity, register
 from pitstop.cli.tables import print_table
 from pitstop.cli.verbs import START_SECONDS, started, tell
-from pitstop.errors import PitstopError
+from pitstop.errors import NotFoundError, PitstopError
 from pitstop.kit.counts import counted
 from pitstop.model.cluster import EngineInfo
 from pitstop.model.job import JobState
@@ -92,21 +92,25 @@ def restart_engine(call: Call, name: EngineName, timeout: Timeout = None) -> Non
     """Move the jobs of an engine into a new one, one after another, each after its present epoch.
 
     The new engine starts before the first job is stopped. The old one ends with its last job. If you stop the command, the jobs
-    that have not moved stay in the old engine: give it again.
+    that have not moved stay in the old engine: run it again to move them.
     """
     call.patience = seconds_of(timeout)
+    seconds = call.patience or START_SECONDS
     with call.waiting("Starting the new engine"):
         names = call.service().replace_engine(name)
     call.say(f"The new engine '{name}' is up. {counted(len(names), 'job')} to move.")
     outcomes: list[tuple[JobStatus, JobStatus | Exception]] = []
     for number, job_name in enumerate(names, 1):
-        job = call.service().job(job_name)
-        if job.status is not JobState.RUNNING:  # it starts in the new one
+        try:
+            job = call.service().job(job_name)
+        except NotFoundError:  # it was deleted meanwhile
             continue
         try:
             with call.waiting(f"Restarting '{job_name}' ({number} of {len(names)})"):
+                if started(call, job, seconds).status is not JobState.RUNNING:  # it has stopped: it starts in the new one
+                    continue
                 call.service().do(job.id, Restart())
-                outcomes.append((job, started(call, job, call.patience or START_SECONDS)))
+                outcomes.append((job, started(call, job, seconds)))
         except PitstopError as error:
             outcomes.append((job, error))
     tell(call, outcomes, "restarted")

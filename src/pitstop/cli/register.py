@@ -64,6 +64,8 @@ SECTIONS: dict[str, tuple[str, ...]] = {
 }
 """The sections of ``pitstop --help``."""
 
+HELP_OPTIONS = ("-h", "--help")
+
 _MEANT = {
     "ps": "'pitstop job list'",
     "get": "'pitstop job list', 'pitstop snapshot list' or 'pitstop map list'",
@@ -117,7 +119,9 @@ def register(
     keyword = inspect.Parameter.KEYWORD_ONLY
     parameters = [context, *(parameter.replace(kind=keyword) for parameter in own), *shared]
     command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    app.command(name, cls=_Command, hidden=hidden, context_settings=context_settings or None)(command)
+    # Also without its group: the library keeps the names that a command has when it is first read.
+    settings = {"help_option_names": HELP_OPTIONS, **context_settings}
+    app.command(name, cls=_Command, hidden=hidden, context_settings=settings)(command)
 
 
 class _Command(TyperCommand):

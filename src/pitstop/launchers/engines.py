@@ -66,10 +66,9 @@ class Engines:
                     return folder
             return self._start(name)
 
-    def replace(self, name: str) -> list[str]:
-        """Start another engine of that name, and give the one that is up no runs any more. It ends with its last job.
+    def replace(self, name: str) -> None:
+        """Start another engine of that name, and once it is up give the old one no runs any more. That ends with its last job.
 
-        Return the ids of the jobs that it still has, and of those in engines that were replaced before, once the other one is up.
         NotFoundError if no engine of that name is up, EngineError if the other one does not come up: then all stays as it is.
         """
         with self._lock:
@@ -89,7 +88,11 @@ class Engines:
         for folder in before:
             folder.retired.touch()
         self._infos_until = float("-inf")
-        answers = [self._ask(folder, {"facts": True}, FACTS_SECONDS) for folder in before]
+
+    def jobs_in_replaced(self, name: str) -> list[str]:
+        """Return the ids of the jobs that are still in engines of that name which were replaced."""
+        folders = [folder for folder in self._folders() if folder.retired.exists() and _record(folder).get("name") == name]
+        answers = [self._ask(folder, {"facts": True}, FACTS_SECONDS) for folder in folders if self._is_alive(folder)]
         return sorted({str(job) for answer in answers if answer is not None for job in answer["facts"]["jobs"]})
 
     def infos(self) -> list[EngineInfo]:

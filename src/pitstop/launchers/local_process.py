@@ -97,13 +97,13 @@ class LocalProcessLauncher:
         return self._engines.infos() if self._engines is not None else []
 
     def replace_engine(self, name: str) -> list[str]:
-        """Let another engine take the place of the one of that name, as Engines.replace does."""
+        """Let another engine take the place of the one of that name (Engines.replace); return the ids of the jobs to move."""
         if self._engines is None:
             raise NotFoundError(f"No engine '{name}' is up: each job of this server has its own.")
-        jobs = self._engines.replace(name)
+        self._engines.replace(name)
         if name == self._engine:
-            self._spares.renew()
-        return jobs
+            self._spares.renew()  # before the look at jobs: none is given to a spare of the old engine after it
+        return self._engines.jobs_in_replaced(name)
 
     def hold(self, seconds: float) -> HeldSpare | None:
         spare = self._spares.hold(seconds)

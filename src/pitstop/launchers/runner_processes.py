@@ -22,6 +22,8 @@ from pitstop.model.data_folder import DataFolder
 
 log = structlog.get_logger("pitstop.launcher")
 ENGINE_COMMAND = "engine"
+HASH_SEED = "0"
+"""The seed of Spark's own Python workers. Those that an engine forks get its own, and all have to hash a text alike."""
 
 
 class RunnerProcesses:
@@ -43,7 +45,7 @@ class RunnerProcesses:
         has_template: bool = False,
     ) -> None:
         self._data, self._store_url, self._rotation, self._facts = data, store_url, rotation or Rotation(), dict(facts)
-        python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+        python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable, "PYTHONHASHSEED": HASH_SEED}
         self.environment = (runner_environment(os.environ) if environment is None else environment) | python
         """The environment of all of them."""
         self._has_template = has_template

@@ -21,8 +21,6 @@ READY_SECONDS = 30.0
 """The longest that a process waits for a template that is starting, in seconds. It would import the same by itself."""
 FORK_SECONDS = 10.0
 """The longest that a template takes to fork itself, in seconds. A slower one is replaced."""
-HASH_SEED = {"PYTHONHASHSEED": "0"}
-"""Python workers of an engine come from it, too, and all workers that hash a text have to find the same."""
 LOOK_SECONDS = 0.05
 UNKNOWN_CODE = -1
 """The exit code of a process whose template has ended before it."""
@@ -101,7 +99,7 @@ class _Started:
                 [sys.executable, "-m", "pitstop.runner", "template", "--socket", str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
-                env={**environment, **HASH_SEED},
+                env=environment,
                 start_new_session=True,
             )
         self._is_ready = False

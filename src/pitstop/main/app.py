@@ -35,7 +35,7 @@ from pitstop.cli import (
 )
 from pitstop.cli.context import Call, fail
 from pitstop.cli.exits import Exit
-from pitstop.cli.register import Group, OutputFormat, TokenFile, Url, Verbosity, register, silence
+from pitstop.cli.register import HELP_OPTIONS, Group, OutputFormat, TokenFile, Url, Verbosity, register, silence
 from pitstop.cli.terminal import plain_output
 from pitstop.kit.version import __version__
 from pitstop.kit.wire import check_text
@@ -53,7 +53,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": HELP_OPTIONS},
 )
 
 

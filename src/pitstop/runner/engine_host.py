@@ -25,7 +25,6 @@ from pitstop.control.ports import RunHandle
 from pitstop.kit.waiting import wait_until
 from pitstop.launchers.engine_socket import EngineConnection, listening
 from pitstop.launchers.processes import handle_in, handle_of, is_alive, kill_all, kill_with, own_handle, write_handle
-from pitstop.launchers.template import HASH_SEED
 from pitstop.machine.memory import memory_bytes
 from pitstop.model.data_folder import DataFolder, EngineFolder
 from pitstop.runner.engine_output import EngineOutput
@@ -271,7 +270,7 @@ def _keep_forks(folder: EngineFolder, forks: ForkedChild | subprocess.Popen[byte
         log("WARN", LOGGER, f"the process from which Python workers are forked has ended with {code}; another one starts")
         time.sleep(AGAIN_SECONDS)
         # Not forked: this process has other threads by now.
-        forks = subprocess.Popen(_forks_command(folder), stdin=subprocess.PIPE, env=os.environ | HASH_SEED)
+        forks = subprocess.Popen(_forks_command(folder), stdin=subprocess.PIPE)
 
 
 def _forks_command(folder: EngineFolder) -> list[str]:

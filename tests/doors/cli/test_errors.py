@@ -5,6 +5,7 @@ import socket
 
 import pytest
 
+from pitstop.main.app import commands
 from pitstop.model.job import JobState
 from tests.doors.doors import brought_to, running
 
@@ -293,6 +294,12 @@ def test_every_command_is_in_the_help_and_has_its_own(bare):
     for command in commands:
         code, text, _ = bare(command, "-h")
         assert (code, text.startswith(f"Usage: pitstop {command} ")) == (0, True)
+
+
+def test_a_command_that_was_read_by_itself_has_its_short_help_option(bare):
+    commands.cache_clear()
+    commands().commands["suspend"].make_context("suspend", [], resilient_parsing=True)
+    assert bare("suspend", "-h")[::2] == (0, "")
 
 
 def test_the_version(bare):

@@ -88,15 +88,17 @@ def test_an_engine_that_is_replaced_gets_no_runs_and_its_jobs_are_told(world):
     engines = world.engines()
     folder = engines.folder("shared")
     world.comes_up = True
+    engines.replace("shared")
     with with_jobs(folder, ["b", "a"]):
-        assert engines.replace("shared") == ["a", "b"]
+        assert engines.jobs_in_replaced("shared") == ["a", "b"]
     assert folder.retired.exists()
     assert world.processes[0].poll() is None, "its runs go on"
     successor = engines.folder("shared")
     assert successor != folder
     assert len(world.processes) == 2
+    engines.replace("shared")
     with with_jobs(folder, ["b"]), with_jobs(successor, ["a"]):
-        assert engines.replace("shared") == ["a", "b"], "also those that have not moved before"
+        assert engines.jobs_in_replaced("shared") == ["a", "b"], "also those that have not moved before"
 
 
 def test_an_engine_stays_if_the_one_that_is_to_replace_it_does_not_come_up(world):
