@@ -131,6 +131,25 @@ def test_a_column_has_one_text_however_it_is_written(spark):
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "without"),
+    [
+        ("case when n <= v then 3 else v end + n", "(CASE WHEN (n <= v) THEN 3 ELSE v END + n)"),
+        ("if(n > 0, n, v) * 2L", "((IF((n > 0), n, v)) * 2L)"),
+        ("coalesce(n, v) > 2L", "CAST((coalesce(n, v) > 2L) AS DOUBLE)"),
+        ("nullif(n, v) * v", None),
+        ("array(n, v)[0] * 2L", None),
+        ("greatest(n, v, 1.5) * 2L", None),
+        ("map(n, v, v, v)[n] * 2", None),
+    ],
+)
+def test_an_expression_of_several_types_has_a_text_without_what_widens(spark, text, without):
+    frame = spark.sql("select 1 as n, 2.5D as v")
+    (found,) = expressions(frame, [F.expr(f"cast({text} as double)")])
+    assert without in (None, found)
+
+
+
 def test_a_cast_that_loses_nothing_is_not_in_the_text_of_a_column(spark):
     numbers = ("cast(id as int) AS small", "cast(id as double) AS far", "cast(id as decimal(10,2)) AS exact")
     frame = spark.range(1).selectExpr("id", *numbers)

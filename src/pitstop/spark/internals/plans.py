@@ -98,7 +98,7 @@ def expressions(frame: DataFrame, columns: list[Column]) -> list[str]:
     select = analyzed(frame.select(*columns))
     named = select.projectList() if select.nodeName() == _PROJECT else select.aggregateExpressions()
     resolved = [each.child() if each.nodeName() == _ALIAS else each for each in items(named)]
-    texts = [str(_without_widening(frame.sparkSession, each).sql()) for each in resolved]
+    texts = [str(_without_widening(frame.sparkSession, each)[0].sql()) for each in resolved]
     for column in items(select.child().output()):
         if column.qualifier().size():  # as of a frame with an alias, which is nothing to what is computed
             bare = str(column.withQualifier(column.qualifier().take(0)).sql())
@@ -106,14 +106,18 @@ def expressions(frame: DataFrame, columns: list[Column]) -> list[str]:
     return texts
 
 
-def _without_widening(spark: SparkSession, expression: Any) -> Any:
-    """Return the expression without casts that lose nothing."""
+def _without_widening(spark: SparkSession, expression: Any) -> tuple[Any, Any]:
+    """Return the expression without casts that lose nothing, and the type that it had with the casts within it.
+
+    Without them, the branches of a CASE may be of several types, and Spark refuses to say of which type the whole is.
+    """
     if _CAST_TEXT not in str(expression.sql()):
-        return expression
+        return expression, expression.dataType()
     parts = [_without_widening(spark, part) for part in children(expression)]
-    if expression.nodeName() == _CAST and _widens(spark, parts[0].dataType(), expression.dataType()):
+    if expression.nodeName() == _CAST and _widens(spark, parts[0][1], expression.dataType()):
         return parts[0]
-    return expression.withNewChildren(sequence_of(spark, parts)) if parts else expression
+    bare = expression.withNewChildren(sequence_of(spark, [part for part, _ in parts])) if parts else expression
+    return bare, expression.dataType()
 
 
 def _widens(spark: SparkSession, kind: Any, to: Any) -> bool:
