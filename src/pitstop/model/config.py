@@ -79,6 +79,7 @@ class JobConfig:
     restart: str = RestartStrategy.DEFAULT
     allow_shared: bool = False
     engine: str | None = None
+    weight: int = 1
     requirements: tuple[str, ...] = ()
     spark: dict[str, str] = field(default_factory=dict)
     renamed: dict[str, str] = field(default_factory=dict)
@@ -149,6 +150,8 @@ _BY_UPDATE = "saved state depends on it: update the job to the same artifact wit
 OWN_ENGINE, SHARED_ENGINE = "own", "shared"
 """The engine of one job alone, and the one of all jobs that name no other."""
 
+
+MOST_WEIGHT = 100
 
 OPTIONS: tuple[Option, ...] = (
     Option(
@@ -366,6 +369,15 @@ OPTIONS: tuple[Option, ...] = (
         meaning="The JVM in which the job runs (docs/engines.md). own: a JVM that no other job uses. shared: the JVM of all jobs "
         "with this value. Jobs that name the same engine share one that no other job uses. On a cluster of members, and on a "
         "Spark cluster, every job has its own. The default is the server's: shared, unless it was started with another --engine.",
+    ),
+    Option(
+        "weight",
+        "weight",
+        whole(least=1, most=MOST_WEIGHT),
+        form="a whole number from 1 to 100",
+        meaning="The job's share of the threads of an engine that it shares with others, when there are too few for all: a job of "
+        "weight 3 has three times as many as one of weight 1, and waits for less time. It has no effect in an engine of its own.",
+        default=1,
     ),
     Option(
         "requirements",

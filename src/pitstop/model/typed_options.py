@@ -54,6 +54,7 @@ class CodeOptions(CommonOptions, total=False):
     restart: str | Mapping[str, Any] | None
     allow_shared: bool | None
     engine: str | None
+    weight: int | None
     spark: dict[str, Any] | None
 
 

@@ -171,6 +171,9 @@ class EngineHost:
                 return {"port": door.port, "secret": door.secret}
             if "job" in request and client is not None:
                 return self._take(client, str(request["job"]), int(request["token"]))
+            if "weight" in request and client is not None:
+                client.session.weigh(int(request["weight"]))
+                return {"weight": int(request["weight"])}
             if "facts" in request:
                 return {"facts": self._facts()}
             if "gone" in request:

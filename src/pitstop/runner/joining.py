@@ -64,6 +64,10 @@ class Joined:
         """Say which run of a job this process is from now on, and wait until the engine has ended its earlier runs."""
         self._connection.ask({"job": job_id, "token": token}, JOB_SECONDS)
 
+    def weigh(self, weight: int) -> None:
+        """Let this process have so many times the threads of one whose weight is 1 (option weight)."""
+        self._connection.ask({"weight": weight}, JOB_SECONDS)
+
     def has_ended(self, seconds: float) -> bool:
         """Return True if the engine has ended, or ends within ``seconds``."""
         return self._ended.wait(seconds)
@@ -104,6 +108,11 @@ class Membership:
         """Do what :meth:`Joined.take` does, if the run has joined."""
         if self.joined is not None:
             self.joined.take(job_id, token)
+
+    def weigh(self, weight: int) -> None:
+        """Do what :meth:`Joined.weigh` does, if the run has joined. An engine of one job has nobody to share with."""
+        if self.joined is not None:
+            self.joined.weigh(weight)
 
     def has_ended(self) -> bool:
         """Return True if the engine has ended. Java may end before it."""

@@ -49,6 +49,7 @@ class SparkEngine:
         prepared = self._prepared_for(job)
         compiled, head_start = prepared.compiled, prepared.head_start
         ties.when_compiled(compiled.config)
+        self._membership.weigh(compiled.config.weight)
         job = dataclasses.replace(job, version=dataclasses.replace(job.version, config=compiled.config))
         environment = self._environment(job, ties.ownership)
         point = start_point(compiled, environment, self._settings.data, job.version.lineage, ties.snapshot, head_start)

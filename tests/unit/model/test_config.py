@@ -152,7 +152,7 @@ GOOD = {
     "allow_drop": "speed,trips",
     "seek": "orders=earliest",
 }
-NUMBERS_OF = {"max_accumulated_records": 10**15, "partitions": 100_000}
+NUMBERS_OF = {"max_accumulated_records": 10**15, "partitions": 100_000, "weight": 100}
 DURATIONS = (
     "snapshot_interval",
     "max_latency",

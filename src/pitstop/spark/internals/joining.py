@@ -51,7 +51,8 @@ class Clients:
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self._java = new(spark, driver_class(spark, "EngineClients"))
-        new(spark, driver_class(spark, "OldestFirst")).order(spark.sparkContext._jsc.sc())
+        self._order = new(spark, driver_class(spark, "OldestFirst"))
+        self._order.order(spark.sparkContext._jsc.sc())
 
     def add(self, client: str) -> ClientSession:
         """Make a session for the process of that name, and a door to it."""
@@ -71,14 +72,15 @@ class Clients:
             for name in properties:
                 context.setLocalProperty(name, None)
         self._java.put(server, _SESSION, session)
-        return ClientSession(self._java, client, session, server, context)
+        return ClientSession(self._java, self._order, client, session, server, context)
 
 
 class ClientSession:
     """A session that an engine has made for another process, as the engine sees it."""
 
-    def __init__(self, java: Any, client: str, session: Any, server: Any, context: Any) -> None:
-        self._java, self._client, self._session, self._server, self._context = java, client, session, server, context
+    def __init__(self, java: Any, order: Any, client: str, session: Any, server: Any, context: Any) -> None:
+        self._java, self._order, self._client = java, order, client
+        self._session, self._server, self._context = session, server, context
 
     @property
     def door(self) -> Door:
@@ -95,8 +97,13 @@ class ClientSession:
         pool = self._context.getPoolForName(self._client)
         return int(pool.get().runningTasks()) if pool.isDefined() else 0
 
+    def weigh(self, weight: int) -> None:
+        """Let the process have so many times the threads of one whose weight is 1, when there are too few for all."""
+        self._order.weigh(self._client, weight)
+
     def forget(self) -> None:
         """Take the process off the list of those among which Spark shares its threads out, once it has no tasks any more."""
+        self._order.forget(self._client)
         pool = self._context.getPoolForName(self._client)
         if pool.isDefined():
             self._context.taskScheduler().rootPool().removeSchedulable(pool.get())
