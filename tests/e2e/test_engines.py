@@ -103,12 +103,15 @@ def workers(pid):
 
 
 def test_jobs_of_one_engine_run_in_one_java_and_a_run_that_is_killed_leaves_nothing_there(shared, tmp_path):
-    first, second = submitted(shared, tmp_path, "first"), submitted(shared, tmp_path, "second")
+    first, second = submitted(shared, tmp_path, "first", weight=3), submitted(shared, tmp_path, "second")
     grows(tmp_path / "first")
     grows(tmp_path / "second")
     assert list(engines(shared)) == ["shared"]
     engine = engines(shared)["shared"]
     assert len(javas(engine)) == 1
+    (log,) = DataFolder(shared.data).engines.glob("*/engine.log")
+    assert f"job {first.id} of weight 3" in log.read_text()
+    assert f"job {second.id} of weight 1" in log.read_text()
     server = shared._processes["server"].pid
     assert [child.pid for child in javas(server)] == [javas(engine)[0].pid], "no run has a Java of its own"
 

@@ -172,8 +172,7 @@ class EngineHost:
             if "job" in request and client is not None:
                 return self._take(client, str(request["job"]), int(request["token"]))
             if "weight" in request and client is not None:
-                client.session.weigh(int(request["weight"]))
-                return {"weight": int(request["weight"])}
+                return self._weigh(client, int(request["weight"]))
             if "facts" in request:
                 return {"facts": self._facts()}
             if "gone" in request:
@@ -216,6 +215,11 @@ class EngineHost:
             threading.Thread(target=self._remove, args=(other,), daemon=True, name="earlier run").start()
         self._release(lambda other: other in others and other.is_busy, f"an earlier run of job {job}")
         return {"released": True}
+
+    def _weigh(self, client: _Client, weight: int) -> dict[str, Any]:
+        client.session.weigh(weight)
+        log("INFO", LOGGER, f"process {client.pid} has job {client.job} of weight {weight}")
+        return {"weight": weight}
 
     def _release(self, runs: Callable[[_Client], bool], what: str) -> None:
         """Wait until no process for which ``runs`` is true is left; TimeoutError if there still is one."""
