@@ -23,7 +23,7 @@ WORKERS ?= 3
 test-long test-postgres: WORKERS = 2
 SPREAD = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # What holds with a store in PostgreSQL, too.
-ON_POSTGRES := tests/contract tests/unit/store tests/postgres tests/spark/sinks/test_postgres.py
+ON_POSTGRES := tests/contract tests/unit/store tests/postgres tests/spark/sinks/test_postgres.py tests/spark/sources/test_postgres.py
 # Markers of the tiers (CONTRIBUTING.md): what CI runs after `make test`, and what has a target of its own alone.
 LONG := rules or long
 APART := matrix or hosts or members or page or kubernetes

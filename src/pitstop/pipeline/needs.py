@@ -74,6 +74,7 @@ OF_SOURCES = {
             ),
         )
     ),
+    "postgres": Needs("psycopg", "psycopg", "postgres"),
 }
 """Kind of source -> its needs; all others need nothing."""
 OF_SINKS = {

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol, Self
 
 from pitstop.errors import UsageError
 from pitstop.machine.local_paths import local_path
-from pitstop.machine.named_secrets import is_reference
+from pitstop.pipeline.databases import check_postgres_url
 from pitstop.pipeline.kafka_security import KafkaSecurity, security_of
 from pitstop.pipeline.sources import TOPIC, options_text
 
@@ -369,8 +369,7 @@ def postgres(
     'pitstop[postgres]'`` where jobs run. What was written is not withdrawn when a job goes back from an update.
     """
     names = (key,) if isinstance(key, str) else tuple(key)
-    if not url.startswith(("postgresql://", "postgres://")) and not is_reference(url):
-        raise UsageError("postgres writes to postgresql://user:${secret:DB_PASSWORD}@host:port/database.")
+    check_postgres_url(url, "postgres writes to")
     if not names and (order_by is not None or delete_when is not None):
         raise UsageError("order_by and delete_when change the row of a key: name the columns of the key.")
     unwritten = (leave_out,) if isinstance(leave_out, str) else tuple(leave_out)

@@ -16,6 +16,7 @@ from typing import Any, Literal
 from pitstop.errors import UsageError
 from pitstop.kit.durations import Duration, milliseconds
 from pitstop.machine.local_paths import local_path, scheme_of
+from pitstop.pipeline.databases import check_postgres_url
 from pitstop.pipeline.kafka_security import KafkaSecurity, security_of
 from pitstop.pipeline.kafka_values import Format, values_of
 from pitstop.pipeline.schemas import ddl, optional_ddl
@@ -41,7 +42,8 @@ METADATA = {
 """Column that tells where a message of Kafka is from -> its type."""
 
 __all__ = [
-    *("csv_tail", "custom", "delta", "files", "http_poll", "items", "kafka", "map_entries", "map_journal", "rate", "spark"),
+    *("csv_tail", "custom", "delta", "files", "http_poll", "items", "kafka", "map_entries", "map_journal"),
+    *("postgres", "rate", "spark"),
 ]
 
 
@@ -453,6 +455,55 @@ def _delta_start(start: str | int | datetime) -> str:
     if time_ms is None:
         raise UsageError(f"start is earliest, latest, a version or a time such as 2026-11-01T00:00, not {start!r}.")
     return f"time:{time_ms}"
+
+
+def postgres(
+    url: str,
+    table: str,
+    schema: Any,
+    *,
+    transaction_column: str = "xid",
+    start: Literal["earliest", "latest"] = "earliest",
+    interval: Duration = "1 second",
+    max_rows: int = 100_000,
+) -> Source:
+    """Read the rows of a table of PostgreSQL, and then those that are added, by the transactions that wrote them.
+
+    ``url`` is ``postgresql://user:${secret:NAME}@host:port/database``, or ``secret:NAME``, a secret that is the whole URL.
+    ``table`` is the name of a table or view, with its schema if it has one. Rows: the columns of ``schema`` (DDL), by their
+    names; the database gives them as JSON. Offset: the number of a transaction, and how many rows were read.
+
+    ``transaction_column`` holds the number of the transaction that wrote the row, and has the type ``xid8``: ``ALTER TABLE
+    orders ADD COLUMN xid xid8 NOT NULL DEFAULT pg_current_xact_id()``. Rows in which it is null are not read. An epoch reads the
+    rows of whole transactions, up to the oldest one that is under way: a long transaction anywhere on the server holds back what
+    was written after it began. A row that is changed is read again only if its ``transaction_column`` is set anew, by a trigger,
+    and one that is deleted is not told.
+
+    ``start`` is where a job begins that does not start from a snapshot: ``earliest``, with all rows, or ``latest``, with those
+    that are written from then on; it is decided once, in a first epoch without rows. Once the source has caught up, it looks for
+    more rows at most every ``interval``. ``max_rows`` bounds what one epoch reads, unless one transaction has written more.
+
+    A database that is away is waited for. One that was put back from a backup, so that its transactions have lower numbers than
+    those that were read, fails the job. It needs ``pip install 'pitstop[postgres]'`` where jobs run.
+    """
+    check_postgres_url(url, "postgres reads from")
+    if start not in ("earliest", "latest"):
+        raise UsageError(f"start is earliest or latest, not {start!r}.")
+    if max_rows < 1:
+        raise UsageError("max_rows is at least 1.")
+    return Source(
+        "postgres",
+        {
+            "url": url,
+            "table": table,
+            "transactionColumn": transaction_column,
+            "start": start,
+            "intervalMs": str(milliseconds(interval, "interval")),
+            "maxRows": str(max_rows),
+        },
+        schema=ddl(schema),
+        parse="json",
+    )
 
 
 def items(rows: Sequence[Sequence[Any] | dict[str, Any]], schema: Any) -> Source:

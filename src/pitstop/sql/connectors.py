@@ -259,9 +259,13 @@ CONNECTORS = (
     ),
     Connector(
         "Postgres",
-        sink=database_tables.write_table,
-        objection=database_tables.objection,
-        options={"url": str, "key": str, "orderBy": str, "deleteWhen": str},
+        database_tables.read_table,
+        database_tables.write_table,
+        database_tables.objection,
+        options={
+            **{"url": str, "key": str, "orderBy": str, "deleteWhen": str},
+            **{"transactionColumn": str, "start": _one_of("earliest", "latest"), "interval": _span, "maxRows": int},
+        },
         needed=("url",),
         check=database_tables.check_table,
         renames=True,

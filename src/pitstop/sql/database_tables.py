@@ -1,4 +1,4 @@
-"""Tables of PostgreSQL as mappings, which jobs write."""
+"""Tables of PostgreSQL as mappings, which jobs read and write."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from sqlglot import exp
 from pitstop.errors import UsageError
 from pitstop.pipeline import sinks, sources
 from pitstop.pipeline.sinks import Sink
+from pitstop.pipeline.sources import Source
 from pitstop.pipeline.stages import Pipeline
 from pitstop.sql.mappings import Mapping
 from pitstop.sql.places import Place
@@ -14,11 +15,26 @@ from pitstop.sql.queries import parse_query, refuse_unknown
 from pitstop.sql.refusals import refuse_unhandled
 from pitstop.sql.relations import Named, Relation, spark_text
 from pitstop.sql.statements import Query, Writing
+from pitstop.sql.types import quoted
 
 
 def check_table(mapping: Mapping) -> None:
     """Raise UsageError unless a table can be written as the options say."""
     write_table(mapping)
+
+
+def read_table(mapping: Mapping) -> Source:
+    """Return the source of a table, whose rows have the columns' names outside."""
+    start = mapping.option("start", "earliest")
+    return sources.postgres(
+        mapping.options["url"],
+        mapping.outside,
+        ", ".join(f"{quoted(column.outside)} {column.type}" for column in mapping.columns),
+        transaction_column=mapping.option("transactionColumn", "xid"),
+        start="latest" if start == "latest" else "earliest",
+        interval=mapping.option("interval", "1 second"),
+        max_rows=int(mapping.option("maxRows", "100000")),
+    )
 
 
 def write_table(mapping: Mapping) -> Sink:

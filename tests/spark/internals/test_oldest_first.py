@@ -16,7 +16,7 @@ JOBS, SECONDS = 5, 60
 
 def jobs_of(spark, enough):
     """Return how many Spark jobs each process has done, of processes that always have two more to do, once that is enough."""
-    jobs, over = Counter({process: 0 for process in PROCESSES}), threading.Event()
+    jobs, over = Counter(dict.fromkeys(PROCESSES, 0)), threading.Event()
 
     def work(process):
         while not over.is_set():

@@ -310,7 +310,7 @@ def test_several_inserts_are_one_job_that_reads_each_mapping_once():
         ("INSERT INTO newest SELECT vin, 1 FROM pings", "INSERT INTO .* for Postgres with option key, use SINK INTO"),
         ("SINK INTO newest (n) SELECT 1 FROM pings", "Column 'vin' needs a value"),
         ("INSERT INTO topic (n) SELECT 1 FROM pings", "Column '__key' needs a value"),
-        ("INSERT INTO log SELECT * FROM rows", "A mapping of TYPE Postgres cannot be read"),
+        ("INSERT INTO archive SELECT * FROM log", "A mapping of TYPE Log cannot be read"),
         ("INSERT INTO topic SELECT vin, COUNT(*) FROM pings GROUP BY vin", "or SINK INTO a map, topic or table with a key"),
         ("INSERT INTO pings SELECT vin, 1, 2, 3 FROM pings", "INSERT INTO clause is not supported for CsvTail"),
         ("INSERT INTO nothing SELECT vin FROM pings", "Mapping does not exist: nothing"),

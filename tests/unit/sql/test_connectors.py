@@ -216,6 +216,22 @@ def test_a_table_is_written_by_its_names_outside():
     )
 
 
+def test_a_table_is_read_by_its_names_outside():
+    options = f"{URL}, 'transactionColumn' = 'tx', 'start' = 'latest', 'interval' = '5 seconds', 'maxRows' = '7'"
+    columns = 'EXTERNAL NAME "shop.orders" (id BIGINT, paid DOUBLE EXTERNAL NAME "the sum")'
+    table = mapping(f"{columns} TYPE Postgres OPTIONS ({options})")
+    schema = "`id` bigint, `the sum` double"
+    assert connector_of(table).source(table) == ps.sources.postgres(
+        "postgresql://u:p@h:5432/d",
+        "shop.orders",
+        schema,
+        transaction_column="tx",
+        start="latest",
+        interval="5 seconds",
+        max_rows=7,
+    )
+
+
 def test_the_statement_of_a_table_is_shown_without_its_password():
     shown = mapping(f"(a INT) TYPE Postgres OPTIONS ({URL})").shown_statement()
     assert "u:p" not in shown

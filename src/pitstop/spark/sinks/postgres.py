@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import pyarrow as pa
 import pyarrow.compute as compute
@@ -15,12 +14,13 @@ from pyspark.sql.types import ArrayType, BinaryType, MapType, StructType
 
 from pitstop.errors import EngineError
 from pitstop.kit.counts import counted
-from pitstop.machine.named_secrets import is_reference, revealed_url
+from pitstop.machine.named_secrets import revealed_url
 from pitstop.maps.json_form import OPTIONS
 from pitstop.model.config import ProcessingGuarantee
 from pitstop.pipeline.needs import OF_SINKS
 from pitstop.pipeline.sinks import PostgresSink
 from pitstop.spark.base.columns import to_column
+from pitstop.spark.base.databases import sql_name, table_place
 from pitstop.spark.base.naming import quoted
 from pitstop.spark.base.row_order import ORDER
 from pitstop.spark.sinks import LAST, EpochContext, SinkKind, take_all
@@ -45,11 +45,11 @@ class _Names:
 
     @property
     def target(self) -> str:
-        return ".".join(_name(part) for part in (self.schema, self.table) if part)
+        return ".".join(sql_name(part) for part in (self.schema, self.table) if part)
 
     @property
     def marks(self) -> str:
-        return ".".join(_name(part) for part in (self.schema, _MARKS) if part)
+        return ".".join(sql_name(part) for part in (self.schema, _MARKS) if part)
 
 
 def write_postgres(sink: PostgresSink, rows: DataFrame, context: EpochContext) -> int:
@@ -102,13 +102,9 @@ def check_columns(sink: PostgresSink, rows: DataFrame) -> str | None:
     return None
 
 
-def _name(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"'
-
-
 def _names(sink: PostgresSink, columns: list[str]) -> _Names:
     schema, _, table = sink.table.rpartition(".")
-    return _Names(schema or None, table, tuple(map(_name, columns)), tuple(map(_name, sink.key)))
+    return _Names(schema or None, table, tuple(map(sql_name, columns)), tuple(map(sql_name, sink.key)))
 
 
 def _with_key(sink: PostgresSink, table: pa.Table, context: EpochContext) -> pa.Table:
@@ -170,14 +166,13 @@ def _put(cursor: Cursor[Any], sink: PostgresSink, names: _Names, table: pa.Table
     removes = f", {_REMOVES} boolean" if _REMOVES in table.column_names else ""
     cursor.execute(f"CREATE TEMPORARY TABLE incoming ON COMMIT DROP AS SELECT {columns} FROM {names.target} WITH NO DATA")
     cursor.execute(f"ALTER TABLE incoming ADD COLUMN {_PLACE} bigint{removes.replace(',', ', ADD COLUMN', 1)}")
-    order = f"{_name(sink.order_by)} DESC NULLS LAST, " if sink.order_by else ""
+    by = sql_name(sink.order_by) if sink.order_by else None
+    order = f"{by} DESC NULLS LAST, " if by else ""
     ordered = [*names.columns, _PLACE, *([_REMOVES] if removes else [])]
     _copy(cursor, f"incoming ({', '.join(ordered)})", table.select([*_bare(table), _PLACE, *([_REMOVES] if removes else [])]))
     key = ", ".join(names.key)
     newest = f"SELECT DISTINCT ON ({key}) * FROM incoming ORDER BY {key}, {order}{_PLACE} DESC"
-    newer = (
-        f"(t.{_name(sink.order_by)} IS NULL OR i.{_name(sink.order_by)} >= t.{_name(sink.order_by)})" if sink.order_by else "true"
-    )
+    newer = f"(t.{by} IS NULL OR i.{by} >= t.{by})" if by else "true"
     if removes:
         same = " AND ".join(f"t.{name} = i.{name}" for name in names.key)
         cursor.execute(f"DELETE FROM {names.target} t USING ({newest}) i WHERE i.{_REMOVES} AND {same} AND {newer}")
@@ -208,13 +203,7 @@ def _rehearse(sink: PostgresSink, rows: DataFrame, context: EpochContext) -> Non
 
 
 def _place(sink: PostgresSink) -> str:
-    if is_reference(sink.url):
-        return f"the table '{sink.table}' of {sink.url}"
-    address = urlsplit(sink.url)
-    hosts = address.netloc.rpartition("@")[2]
-    if "{" not in hosts and "," not in hosts:  # no secret names one of them, and there are not several
-        hosts = f"{address.hostname}:{address.port or 5432}"
-    return f"the table '{sink.table}' of {hosts}{address.path}"
+    return table_place(sink.url, sink.table)
 
 
 def _look(sink: PostgresSink, columns: tuple[tuple[str, str], ...]) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pitstop.machine.named_secrets import revealed_url
 from pitstop.pipeline.sinks import PostgresSink
+from pitstop.spark.base.databases import first_line
 from pitstop.spark.base.looking import LOOK_SECONDS
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def look_at_table(sink: PostgresSink, columns: tuple[tuple[str, str], ...], targ
             present = _present(cursor, target)
             keys = [set(row[0]) for row in cursor.execute(_KEYS, (target,)).fetchall()]
     except psycopg.OperationalError as error:
-        return f"cannot reach {place}: {_first_line(error)}"
+        return f"cannot reach {place}: {first_line(error)}"
     if not present:
         return f"writes {place}, which is not there"
     objections = _objections(sink, columns, present, keys)
@@ -96,8 +97,3 @@ def _holds(kind: str, spark: str) -> bool:
     if base == "string":
         return kind not in _NO_TEXTS
     return base not in _TAKES or kind in _TAKES[base]
-
-
-def _first_line(error: Exception) -> str:
-    text = str(error).strip()
-    return text.splitlines()[0] if text else type(error).__name__

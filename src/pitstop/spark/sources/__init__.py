@@ -121,6 +121,8 @@ def python_source(
     placed: Callable[[Source, Callable[[str], str]], Source] = as_it_is,
     place: Callable[[Source], str | None] = no_folder,
     secrets: bool = False,
+    check_stream: Callable[[Source], str | None] = no_objection,
+    look: Callable[[SparkSession, Source], Look] | None = None,
 ) -> SourceKind:
     """Return the kind that a Python data source reads.
 
@@ -152,6 +154,8 @@ def python_source(
         placed=placed,
         place=place,
         secrets=secrets,
+        check_stream=check_stream,
+        look=look,
     )
 
 
