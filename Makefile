@@ -15,15 +15,19 @@ BEFORE ?=
 KEYS ?=
 SHORT ?=
 UNTIL ?=
-# Of the slow tests only those that this seed draws, and of these none that would begin after that time (tests/drawing.py).
+# Only the tests that this seed draws, and of these none that would begin after that time (tests/drawing.py).
 DRAW = $(if $(SHORT),--draw=$(SHORT)) $(if $(UNTIL),--until=$(UNTIL))
 # Processes, each with a Spark session. The tests of a file stay together, for what they share. They wait for other
 # processes half of the time, so that two cores are enough for three; the whole systems of the slow tests get more of a core.
 WORKERS ?= 3
 test-long test-postgres: WORKERS = 2
+# `make test` draws by the commit, unless WHOLE=1.
+COMMIT = $(shell git rev-parse --short HEAD 2>/dev/null || echo none)
+WHOLE ?=
+test: DRAW = $(if $(WHOLE),,--draw=$(or $(SHORT),$(COMMIT)))
 SPREAD = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # What holds with a store in PostgreSQL, too.
-ON_POSTGRES := tests/contract tests/unit/store tests/postgres tests/spark/sinks/test_postgres.py tests/spark/sources/test_postgres.py
+ON_POSTGRES := tests/contract tests/unit/store tests/postgres tests/spark/sinks/test_postgres.py tests/spark/sources/test_postgres.py tests/e2e/test_postgres_source.py
 # Markers of the tiers (CONTRIBUTING.md): what CI runs after `make test`, and what has a target of its own alone.
 LONG := rules or long
 APART := matrix or hosts or members or page or kubernetes
@@ -39,7 +43,7 @@ help:
 	@echo "make story              the update of a running job, step by step, with checks; then once more in a browser"
 	@echo "make story-page         the second half alone; its pictures are those of docs/page.md"
 	@echo "make story-kafka [ORDERS=200000] [SEED=1]  a job on Kafka is killed and changed; PostgreSQL, Delta and Kafka are exact"
-	@echo "make test               the tests;  make test-fast: the pure layers, in seconds"
+	@echo "make test [WHOLE=1]     the tests, of Spark's a third and of the doors' half;  make test-fast: the pure layers, in seconds"
 	@echo "make test-long [SHORT=1]  ten kills, updates, a former release's data, every stateful stage and rule"
 	@echo "make compatibility      of these, the table of stages and rules: version 2 goes on from version 1"
 	@echo "make support-matrix     Spark's own operators x changes; writes docs/support-matrix.md"
@@ -93,7 +97,7 @@ classes: $(STAMP)
 	@JAVA_TOOL_OPTIONS= $(PY) -m pitstop.runner.archiving 2>/dev/null || echo "note: sessions of Spark start from no archive of its classes"
 
 test: $(STAMP) classes
-	@$(PY) -m pytest $(SPREAD) -m "not ($(LONG) or $(APART))"
+	@$(PY) -m pytest $(SPREAD) -m "not ($(LONG) or $(APART))" $(DRAW)
 
 test-long: $(STAMP) classes
 	@$(PY) -m pytest $(SPREAD) -m "($(LONG)) and not ($(APART))" $(DRAW)

@@ -1,8 +1,9 @@
-"""Short forms of the slow tiers: a seed draws some tests of each module, so that every test has its turn within some runs.
+"""Short forms of the tests: a seed draws some tests of each module, so that every test has its turn within some runs.
 
-Of the tests that the markers select, ``--draw SEED`` keeps one in thirty that are marked ``deep``, one in twelve that are marked
-``rules`` or ``long``, and one in six of the browser's (``page``). Tests marked ``always`` come in every draw. The tests of a
-module marked ``story`` build on one another: they come together or not at all. CI takes the commit for the seed.
+Of the tests that the markers select, ``--draw SEED`` keeps one in thirty that are marked ``deep``, one in fifteen that are marked
+``rules`` or ``long``, and one in six of the browser's (``page``). Of those without such a marker it keeps one in three of Spark's
+and half of the doors', which are most of the time of ``make test``. Tests marked ``always`` come in every draw. The tests of a
+module marked ``story`` build on one another: they come together or not at all. ``make test`` and CI take the commit for the seed.
 
 ``--until TIME`` (seconds since 1970) bounds a draw on a slow machine: what has not begun by then is skipped and told, unless it
 is marked ``always``.
@@ -18,18 +19,20 @@ from itertools import chain
 
 import pytest
 
-ONE_IN = {"deep": 30, "rules": 12, "long": 12, "page": 6}
+ONE_IN = {"deep": 30, "rules": 15, "long": 15, "page": 6}
 """Marker -> of how many tests one is drawn; of a test with several markers the first here counts."""
+ONE_IN_FOLDER = {"tests/spark/": 3, "tests/doors/": 2, "tests/fleet/": 2}
+"""Folder -> of how many tests without such a marker one is drawn."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--draw", metavar="SEED", help="run only the slow tests that this seed draws")
+    parser.addoption("--draw", metavar="SEED", help="run only the tests that this seed draws")
     parser.addoption("--until", metavar="TIME", type=float, help="begin no drawn test after this time, in seconds since 1970")
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
     seed = config.getoption("--draw")
-    return None if seed is None else f"slow tests are drawn: --draw={seed} draws the same ones again"
+    return None if seed is None else f"tests are drawn: --draw={seed} draws the same ones again"
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -75,7 +78,9 @@ def _number(text: str) -> int:
 def _one_in(item: pytest.Item) -> int:
     if item.get_closest_marker("always"):
         return 1
-    return next((share for marker, share in ONE_IN.items() if item.get_closest_marker(marker)), 1)
+    by_marker = (share for marker, share in ONE_IN.items() if item.get_closest_marker(marker))
+    by_folder = (share for folder, share in ONE_IN_FOLDER.items() if item.nodeid.startswith(folder))
+    return next(by_marker, next(by_folder, 1))
 
 
 def _module(item: pytest.Item) -> str:

@@ -19,13 +19,15 @@ class Item:
 
 
 FAST = [Item(f"tests/unit/test_fast.py::test_{number}") for number in range(50)]
-LARGE = [Item(f"tests/spark/test_large.py::test_{number}", ("long",)) for number in range(36)]
-SMALL = [Item(f"tests/e2e/test_{number}.py::test_it", ("long",)) for number in range(24)]
+QUICK = [Item(f"tests/spark/test_quick.py::test_{number}", ("spark",)) for number in range(30)]
+DOORS = [Item(f"tests/doors/test_door_{number}.py::test_it") for number in range(30)]
+LARGE = [Item(f"tests/spark/test_large.py::test_{number}", ("long",)) for number in range(45)]
+SMALL = [Item(f"tests/e2e/test_{number}.py::test_it", ("long",)) for number in range(30)]
 DEEP = [Item(f"tests/spark/test_large.py::test_deep_{number}", ("long", "deep")) for number in range(60)]
 ALWAYS = [Item("tests/e2e/test_always.py::test_it", ("long", "always"))]
 STORY = [Item(f"tests/page/test_story.py::test_{number}", ("deep", "story")) for number in range(5)]
 PAGE = [Item(f"tests/page/test_screens.py::test_{number}", ("page",)) for number in range(12)]
-ALL = [*FAST, *LARGE, *SMALL, *DEEP, *ALWAYS, *STORY, *PAGE]
+ALL = [*FAST, *QUICK, *DOORS, *LARGE, *SMALL, *DEEP, *ALWAYS, *STORY, *PAGE]
 
 
 def test_one_seed_draws_the_same_tests_in_whatever_order_they_come():
@@ -34,8 +36,8 @@ def test_one_seed_draws_the_same_tests_in_whatever_order_they_come():
 
 @pytest.mark.parametrize(
     ("tests", "share"),
-    [(FAST, 50), (ALWAYS, 1), (LARGE, 3), (SMALL, 2), (DEEP, 2), (PAGE, 2)],
-    ids=["fast", "always", "large", "small", "deep", "page"],
+    [(FAST, 50), (QUICK, 10), (DOORS, 15), (ALWAYS, 1), (LARGE, 3), (SMALL, 2), (DEEP, 2), (PAGE, 2)],
+    ids=["fast", "spark", "doors", "always", "large", "small", "deep", "page"],
 )
 @pytest.mark.parametrize("seed", ["one", "two"])
 def test_a_draw_has_its_share_of_each_kind(seed, tests, share):
