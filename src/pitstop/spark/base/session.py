@@ -39,6 +39,11 @@ DRIVER_MEMORY = "PITSTOP_DRIVER_MEMORY"
 SCRATCH_PREFIX = "spark-"
 """The prefix of the names of sessions' scratch folders."""
 
+COLLECTION_INTERVAL = "spark.cleaner.periodicGC.interval"
+"""The setting that says how often Spark asks Java to look through its whole heap. The machine then gets back what is free."""
+GIVES_BACK = "-XX:+ExplicitGCInvokesConcurrent"
+"""The option of Java by which that look holds no epoch up."""
+
 STREAM_SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.offsetLog.formatVersion": "1",
@@ -101,7 +106,7 @@ def build_session(
     own = SparkCluster.read(cluster.own) if cluster.own is not None else None
     temporary = temporary_folder()
     options = _java_options(java)
-    own_options = [*options, f"-Djava.io.tmpdir={temporary}"]
+    own_options = [*options, f"-Djava.io.tmpdir={temporary}", GIVES_BACK]
     to_use = class_archive.to_use(class_archive.class_archive(java, spark_home()))
     archiving = class_archive.to_make(archive_classes) if archive_classes is not None else []
     if archive_classes is None:  # of a class path that is a part of all others: Java may then use the archive with any
@@ -123,6 +128,7 @@ def build_session(
         .config("spark.sql.warehouse.dir", str(Path(scratch) / "warehouse"))
         .config("spark.driver.extraJavaOptions", " ".join([*own_options, *(archiving or to_use), *java_options]))
         .config(_TEMPORARY, str(temporary))
+        .config(COLLECTION_INTERVAL, "5min")
         .config("spark.driver.memory", os.environ.get(DRIVER_MEMORY, "2g"))
     )
     on_cluster = _executors(own, [*options, *to_use]) if own is not None else _ports(cluster, options)
