@@ -20,6 +20,7 @@ from pitstop.model.cluster import ClusterSettings, Placement, SparkCluster
 from pitstop.spark.base.temporary import temporary_folder
 from pitstop.spark.internals import jvm
 from pitstop.spark.internals.callbacks import accept_own_peers_only
+from pitstop.spark.internals.gateways import end_strangers
 from pitstop.spark.internals.joining import CLIENT_VARIABLE
 from pitstop.spark.internals.numpy_arguments import know_numpy_arguments
 from pitstop.spark.internals.packages import add_packages
@@ -128,7 +129,9 @@ def build_session(
     on_cluster = _executors(own, [*options, *to_use]) if own is not None else _ports(cluster, options)
     for key, value in (on_cluster | STREAM_SETTINGS | FILE_MANAGER | WORKER | (settings or {}) | PRIVATE_SOCKETS).items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    session = builder.getOrCreate()
+    end_strangers(session)
+    return session
 
 
 def is_joined(spark: SparkSession) -> bool:
