@@ -205,6 +205,12 @@ def runs_here(spark: SparkSession) -> bool:
     return ClusterSettings(master=str(spark.sparkContext.master)).is_here
 
 
+def local_folder(spark: SparkSession) -> Path | None:
+    """Return the folder in which Spark keeps the rows that it shuffles; None if that is the affair of other processes."""
+    folder = spark.conf.get("spark.local.dir", None)
+    return Path(folder) if folder is not None and runs_here(spark) else None
+
+
 def send_packages(spark: SparkSession, folder: Path, scratch: Path) -> None:
     """Let functions that are made from now on find the packages of a folder, wherever they run.
 
