@@ -397,7 +397,11 @@ def test_a_snapshot_of_a_run_that_stops_is_one_of_a_job_at_rest_which_tells_of_a
     [
         (None, None, "Try again once the job has got rows and done its first epoch."),
         ("Row 3 is wrong.", None, "Its first epoch fails (Row 3 is wrong): mend that, or cancel the job and submit"),
-        ("Row 3 is wrong.", EngineError("Row 4 is."), "Its first epoch fails (Row 4 is): mend that, or cancel the job and submit"),
+        (
+            "Row 3 is wrong.",
+            EngineError("Row 4 is."),
+            "Its first epoch fails (Row 4 is): mend that, or cancel the job and submit",
+        ),
     ],
 )
 @pytest.mark.parametrize("stops", [True, False])
