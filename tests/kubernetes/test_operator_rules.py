@@ -37,40 +37,49 @@ def until_says(kubectl, kind, name, field, text):
 
 
 @pytest.mark.parametrize(
-    ("there", "asked", "text"),
+    ("there", "asked", "text", "condition"),
     [
-        ([], job("j"), "Hazelcast 'hazelcast' not found"),
-        ([idle_cluster(jet={"enabled": False})], job("j"), "spec.jet.enabled: Required value: jet engine must be enabled"),
+        ([], job("j"), "Hazelcast 'hazelcast' not found", "Progressing"),
+        (
+            [idle_cluster(jet={"enabled": False})],
+            job("j"),
+            "spec.jet.enabled: Required value: jet engine must be enabled",
+            "Degraded",
+        ),
         (
             [idle_cluster()],
             job("j", bucketConfig=BUCKET),
             "spec.jet.resourceUploadEnabled: Invalid value: false: jet engine resource upload must be enabled",
+            "Degraded",
         ),
         (
             [idle_cluster()],
             job("j", remoteURL="http://127.0.0.1/jobs.zip"),
             "spec.jet.resourceUploadEnabled: Invalid value: false: jet engine resource upload must be enabled",
+            "Degraded",
         ),
-        ([idle_cluster(), job("first", name="same")], job("j", name="same"), "JetJob first already uses the same name"),
-        ([idle_cluster(jet=UPLOADS)], job("j", bucketConfig=BUCKET), "Hazelcast 'hazelcast' is not running"),
+        (
+            [idle_cluster(), job("first", name="same")],
+            job("j", name="same"),
+            "JetJob first already uses the same name",
+            "Degraded",
+        ),
+        ([idle_cluster(jet=UPLOADS)], job("j", bucketConfig=BUCKET), "Hazelcast 'hazelcast' is not running", "Degraded"),
     ],
 )
-def test_a_job_says_what_stands_in_its_way(kubectl, there, asked, text):
+def test_a_job_says_what_stands_in_its_way(kubectl, there, asked, text, condition):
     for each in there:
         kubectl.apply(each)
     made = time.time()
     kubectl.until(lambda: time.time() > made + 1, SECONDS, "the next second")  # the age of a resource is in whole ones
     kubectl.apply(asked)
     until_says(kubectl, "jetjob", "j", "failureText", text)
-    kubectl("wait", "--for=condition=Degraded", "jetjob/j", f"--timeout={SECONDS}s")
+    kubectl("wait", f"--for=condition={condition}", "jetjob/j", f"--timeout={SECONDS}s")
     status = kubectl.get("jetjob", "j")["status"]
     assert status["phase"] == "Failed"
     assert status["observedGeneration"] == 1
     assert {each["type"]: each["status"] for each in status["conditions"]} == {
-        "Ready": "False",
-        "Progressing": "False",
-        "Degraded": "True",
-        "Stalled": "False",
+        name: str(name == condition) for name in ("Ready", "Progressing", "Degraded", "Stalled")
     }
     assert text in kubectl("describe", "jetjob", "j")
 
@@ -147,7 +156,7 @@ def test_jobs_go_with_their_cluster(kubectl):
 
 def test_conditions_can_be_waited_for(kubectl):
     kubectl.apply(job())
-    kubectl("wait", "--for=condition=Degraded", "jetjob/transaction-v1", f"--timeout={SECONDS}s")
+    kubectl("wait", "--for=condition=Progressing", "jetjob/transaction-v1", f"--timeout={SECONDS}s")
     kubectl("wait", "--for=jsonpath={.status.phase}=Failed", "jetjob/transaction-v1", f"--timeout={SECONDS}s")
 
 

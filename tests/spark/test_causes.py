@@ -2,7 +2,9 @@
 
 import contextlib
 import gzip
+import re
 import subprocess
+from pathlib import Path
 
 import pyarrow
 import pyarrow.parquet
@@ -146,6 +148,21 @@ def forget_state(spark):
     spark._jvm.org.apache.spark.sql.execution.streaming.state.StateStore.stop()
 
 
+@contextlib.contextmanager
+def full_disk_for_blocks(spark):
+    """Lay a disk of a few kilobytes over the folder in which Spark keeps what it shuffles; yields Spark's local folder."""
+    local = Path(spark.conf.get("spark.local.dir"))
+    (blocks,) = local.glob("blockmgr-*")
+    parts = [part.name for part in blocks.iterdir()]
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(blocks)], capture_output=True).returncode:
+        pytest.skip("no right to mount a small disk here")
+    with contextlib.ExitStack() as stack:
+        stack.callback(subprocess.run, ["umount", "-l", str(blocks)])
+        for part in parts:  # Spark knows that it has made them
+            (blocks / part).mkdir()
+        yield local
+
+
 class TestShuffling:
     def test_no_room_for_what_is_shuffled(self, spark, tmp_path):
         if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(tmp_path)], capture_output=True).returncode:
@@ -159,6 +176,20 @@ class TestShuffling:
         assert is_of_the_machine(error)
         assert plain(error.message).startswith("An epoch could not be written: ")
         assert "No space left on device" in error.message
+
+    def test_no_room_for_what_a_job_shuffles(self, spark, tmp_path):
+        p = ps.Pipeline()
+        rows = numbers(p, rows=80_000, step=80_000, keys=40_000)
+        counted = rows.group_by("key").rolling_aggregate("counted", total=ps.count())
+        counted.write_to(ps.sinks.custom(Collected()), name="out")
+        with full_disk_for_blocks(spark) as folder:
+            error = failure(spark, tmp_path, p)
+        assert is_of_the_machine(error)
+        assert re.fullmatch(
+            r"An epoch could not be written: the rows that Spark brings together for stage 'counted' \(test_causes.py:\d+\) find "
+            rf"no room in the folder {folder} \(java.io.IOException: No space left on device\). Make room on its disk, or .*\.",
+            error.message,
+        )
 
     @pytest.mark.long
     def test_rows_that_no_task_can_send(self, spark, tmp_path):

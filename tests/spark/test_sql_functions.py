@@ -1,6 +1,8 @@
 """Spark's functions in our SQL: each is what Spark makes of it, and none that reaches beyond a row is overlooked."""
 
 import re
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from pyspark.errors import PySparkException
@@ -66,6 +68,62 @@ def test_no_document_of_xml_opens_a_file_or_an_address(spark, tmp_path, name):
         parse_query(Query(text, Place(1, 1, 1, 1)))
     with pytest.raises(UsageError, match=f"{name} reaches beyond mappings, and is not allowed"):
         analyzed(spark.newSession(), Rewritten(Query(text, Place(1, 1, 1, 1)), text, ())).collect()
+
+
+@pytest.fixture
+def trap():
+    """The address of a server on this machine that has a definition of x, and the requests that it got."""
+    requests = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            requests.append(self.path)
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b'<!ENTITY x "FROM-AN-ADDRESS">')
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/ent.dtd", requests
+        server.shutdown()
+
+
+DOCUMENTS = (
+    '<!DOCTYPE a SYSTEM "{}"><a><x>&x;</x></a>',
+    '<!DOCTYPE a [<!ENTITY x SYSTEM "{}">]><a><x>&x;</x></a>',
+    '<!DOCTYPE a [<!ENTITY % d SYSTEM "{}"> %d;]><a><x>&x;</x></a>',
+    '<a xmlns:i="http://www.w3.org/2001/XInclude"><i:include href="{}" parse="text"/><x>1</x></a>',
+    '<a xmlns:i="http://www.w3.org/2001/XMLSchema-instance" i:noNamespaceSchemaLocation="{}"><x>1</x></a>',
+)
+"""Documents of XML that have a parser read a file or an address."""
+
+
+@pytest.mark.parametrize("call", ["from_xml('{}', 'x STRING')", "schema_of_xml('{}')"])
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_what_is_allowed_of_xml_reads_no_file_and_no_address_that_a_document_names(spark, tmp_path, trap, call, document):
+    address, requests = trap
+    secret = tmp_path / "ent.dtd"
+    secret.write_text('<!ENTITY x "FROM-A-FILE">')
+    for place in (secret.as_uri(), address):
+        text = f"SELECT {call.format(document.format(place))} AS x"
+        parse_query(Query(text, Place(1, 1, 1, 1)))
+        try:
+            answer = str(analyzed(spark.newSession(), Rewritten(Query(text, Place(1, 1, 1, 1)), text, ())).collect())
+        except PySparkException as error:
+            answer = str(error)
+        assert "FROM-" not in answer.replace(text, "")
+    assert requests == []
+
+
+def test_a_document_of_xml_that_is_read_without_care_falls_into_the_trap(spark, trap):
+    """Spark's own xpath does, which no query may call: so the trap hears whoever comes."""
+    address, requests = trap
+    document = DOCUMENTS[0].format(address)
+    assert spark.sql(f"SELECT xpath_string('{document}', 'a/x')").first()[0] == "FROM-AN-ADDRESS"
+    assert requests == ["/ent.dtd"]
 
 
 def examples(known):

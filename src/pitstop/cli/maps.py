@@ -18,7 +18,7 @@ from pitstop.errors import NotFoundError, UsageError
 from pitstop.kit.clock import iso
 from pitstop.kit.counts import counted
 from pitstop.kit.wire import json_text
-from pitstop.maps.condition import FORM
+from pitstop.maps.condition import FORM, that_field_exists
 from pitstop.maps.model import Entry, JournalEvent
 from pitstop.service.api import Service
 
@@ -100,7 +100,7 @@ def entries(
     """Print entries, by key: the key, a tab, the value as JSON; with -o json its version, too."""
     service, page = call.service(), min(PAGE, limit or PAGE)
     found_entries = _entries(service, name, prefix, page) if where is None else _searched(service, name, where, prefix, page)
-    map_entries = _first_seen(islice(found_entries, limit), lambda: _check_there(service, name))
+    map_entries = _first_seen(islice(found_entries, limit), lambda: _say_why_nothing(call, name, prefix, where))
     if call.structured:
         call.show([{"key": entry.key, "value": json.loads(entry.value), "version": entry.version} for entry in map_entries])
         return
@@ -173,6 +173,25 @@ def _check_there(service: Service, name: str) -> None:
     names = [facts.name for facts in service.maps()]
     if name not in names:
         raise NotFoundError(f"There is no map '{name}'. There are: {', '.join(sorted(names)) or 'none'}.")
+
+
+def _say_why_nothing(call: Call, name: str, prefix: str, where: str | None) -> None:
+    """Warn if no entry has the field of a condition: its name may be misspelt. NotFoundError unless there is that map."""
+    service = call.service()
+    _check_there(service, name)
+    of_field = that_field_exists(where) if where is not None else None
+    first = next(iter(service.map_entries(name, prefix, None, 1)), None)
+    if of_field is None or first is None:
+        return
+    field, condition = of_field
+    if next(_searched(service, name, condition, prefix, 1), None) is not None:
+        return
+    value = json.loads(first.value)
+    fields = ", ".join(value) if isinstance(value, dict) else ""
+    call.warn(
+        f"No entry of map '{name}' has the field '{field}'. The value of '{first.key}' has "
+        f"{f'the fields {fields}' if fields else 'no fields'}."
+    )
 
 
 def _entries(service: Service, name: str, prefix: str, page: int) -> Iterator[Entry]:

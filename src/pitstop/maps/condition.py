@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import operator
 import re
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -67,6 +68,18 @@ def read_condition(text: str) -> Condition:
     if parts is None or (parts["sign"] != "contains" and text[parts.end("sign")] in "=<>!"):
         raise UsageError(f"The condition {text!r} cannot be read: write {FORM}.")
     return Condition(_steps(parts["field"]), parts["sign"], _value(parts["value"]), parts["value"])
+
+
+def that_field_exists(text: str) -> tuple[str, str] | None:
+    """Return the field of a condition as it was written, and a condition for all values with that field.
+
+    None if the condition is about the value itself. UsageError if it is no condition.
+    """
+    if not read_condition(text).path:
+        return None
+    parts = _WRITTEN.fullmatch(text)
+    assert parts is not None
+    return parts["field"], f'{parts["field"]} != "{secrets.token_hex(16)}"'
 
 
 def _steps(field: str) -> tuple[str, ...]:

@@ -179,13 +179,20 @@ def _obstacle(view: SeenJob) -> str | None:
 
 
 def _passes(view: SeenJob) -> bool:
-    """True if the cluster is being made, or the snapshot exported: they may have been applied together with the job."""
-    if view.cluster is None or view.older_namesake is not None or not view.cluster.spec.jet.enabled:
+    """True if the cluster is being made, or the snapshot exported: they may have been applied together with the job.
+
+    If they do not exist yet, they may still be applied.
+    """
+    if view.older_namesake is not None:
+        return False
+    if view.cluster is None:
+        return True
+    if not view.cluster.spec.jet.enabled:
         return False
     if view.cluster.status is None or view.cluster.status.phase in (None, ClusterPhase.PENDING):
         return _obstacle(view) == _cluster_obstacle(view, answers=False)
     if view.snapshot is None:
-        return False
+        return view.resource.spec.initial_snapshot_resource_name is not None and _obstacle(view) == _snapshot_obstacle(view)
     state = view.snapshot.status.state if view.snapshot.status is not None else None
     return state in (None, SnapshotState.WAITING, SnapshotState.EXPORTING)
 

@@ -46,6 +46,7 @@ from pitstop.runner.engine import Engine, Started, Ties
 from pitstop.runner.logs import Log, log
 from pitstop.runner.ownership import LOGGER, LinkOwnership
 from pitstop.runner.whole import WholeRun
+from pitstop.snapshots.export import NO_EPOCH
 
 LEASE_SECONDS = 10.0
 RENEW_SECONDS = 2.0
@@ -104,6 +105,8 @@ class Runner:
         self._exceeded: EngineError | None = None
         self._exit_code: int | None = None
         """The exit code with which the process ends once all is told; None until the run has come to its end."""
+        self._interruption: str | None = None
+        """The reason for which the run before has ended by itself, if it did."""
         self._claimed = False
         self._when_claimed: Callable[[], None] = lambda: None
         self._told_running = self._told_epoch = False
@@ -208,7 +211,7 @@ class Runner:
 
     def _start(self) -> None:
         job = self._link.claim(self.job_id, self.token, self._handle, LEASE_SECONDS)
-        self._claimed = True
+        self._claimed, self._interruption = True, job.interruption
         self._when_claimed()
         self._log("INFO", LOGGER, f"run {self.token} of job '{job.display_name}' ({job.id}) starts")
         self._deadlines.compiling(job.version.config)
@@ -333,9 +336,22 @@ class Runner:
             self._untold.popleft()
 
     def _take_snapshot(self, started: Started, name: str, at_rest: bool = False) -> SnapshotRecord:
-        record = started.export(name, at_rest)
+        try:
+            record = started.export(name, at_rest)
+        except SnapshotError as error:
+            if not error.details.pop(NO_EPOCH, False):
+                raise
+            raise SnapshotError(f"{error.message} {self._way_to_an_epoch(started)}", **error.details) from error
         self._log("INFO", LOGGER, f"exported snapshot '{name}' of epoch {record.epoch}: {record.bytes:,} bytes")
         return record
+
+    def _way_to_an_epoch(self, started: Started) -> str:
+        """Return the advice for a job that has no epoch yet: the cause, if its epochs fail."""
+        failure = started.failure()
+        reason = failure.message if failure is not None else self._interruption
+        if reason is None:
+            return "Try again once the job has got rows and done its first epoch."
+        return f"Its first epoch fails ({reason.rstrip('.')}): mend that, or cancel the job and submit the new version."
 
     def _look(self, started: Started) -> None:
         """Look at the progress of the query."""

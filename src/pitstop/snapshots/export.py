@@ -20,6 +20,8 @@ from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import TABLES, WRITING, Checkpoint
 from pitstop.snapshots.files import LOCAL_FILES, Files, write_text
 
+NO_EPOCH = "no_epoch"
+"""The detail of an error that says that no epoch is committed."""
 _ATTEMPTS = 5
 
 
@@ -121,7 +123,7 @@ def _copy_with_retries(
         checkpoint.files.remove(temporary)
         epoch = checkpoint.committed()
         if epoch < 0:
-            raise SnapshotError(f"No epoch is committed yet, so there is no state to export as '{name}': try again soon.")
+            raise SnapshotError(f"No epoch is committed yet, so there is no state to export as '{name}'.", **{NO_EPOCH: True})
         try:
             paths = checkpoint.files_of(epoch)
             for path in paths:

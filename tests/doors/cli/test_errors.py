@@ -108,6 +108,22 @@ def test_a_condition_with_two_signs_is_refused(cli, condition):
     assert err.startswith(f"ERROR: The condition {condition!r} cannot be read: write a field, a sign (=")
 
 
+def test_a_condition_on_a_field_that_no_entry_has_is_warned_of(cli):
+    assert cli("map", "entries", "empty", "--where", "nofield > 3")[0] == NOT_FOUND
+    for key, value in (("k", '{"speed": 4, "at": {"x": 1}}'), ("l", "5")):
+        assert cli("map", "put", "m", key, value)[0] == 0
+    told = "No entry of map 'm' has the field '{}'. The value of 'k' has the fields speed, at.\n"
+    for condition, field in (("nofield > 3", "nofield"), ("at.y = 3", "at.y"), ("speed.x contains a", "speed.x")):
+        code, out, err = cli("map", "entries", "m", "--where", condition)
+        assert (code, out) == (0, "")
+        assert err.endswith(told.format(field))
+    for condition in ("speed > 5", "at.x = 2", "> 5", "speed != 4"):
+        assert cli("map", "entries", "m", "--where", condition) == (0, "", ""), condition
+    code, out, err = cli("map", "entries", "m", "--prefix", "l", "--where", "speed > 3")
+    assert (code, out) == (0, "")
+    assert err.endswith("No entry of map 'm' has the field 'speed'. The value of 'l' has no fields.\n")
+
+
 @pytest.mark.parametrize("value", ['{"a":', "[1, 2", '"a', '{"a": nan}'])
 def test_a_value_that_begins_like_json_and_is_none_is_refused(cli, value):
     code, out, err = cli("map", "put", "m", "k", value)

@@ -68,6 +68,7 @@ def numbers():
 
 
 @pytest.mark.long
+@pytest.mark.always  # the one cheap test of another user's way into a job, for test_machine.py of tests/security is drawn
 def test_whatever_python_and_java_exchange_no_port_is_there_for_others(spark, tmp_path):
     expected, seen, epochs = guarded(spark), set(), []
     doubled = spark.range(2000, numPartitions=2).mapInPandas(lambda frames: frames, "id bigint")

@@ -10,6 +10,8 @@ from ipaddress import ip_address
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from obstore.exceptions import BaseError
+from obstore.store import S3Store
 
 from pitstop.errors import ArtifactError
 from pitstop.operator import artifacts
@@ -31,6 +33,9 @@ def cloud(monkeypatch):
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
             requests.append(self.path)
+            if self.path.startswith("/latest/meta-data"):
+                self.send_error(404)
+                return
             body = b"def job(): pass"
             self.send_response(200)
             self.send_header("Content-Length", str(len(body)))
@@ -38,6 +43,10 @@ def cloud(monkeypatch):
             self.wfile.write(body)
 
         do_PUT = do_POST = do_GET
+
+        def do_CONNECT(self):
+            requests.append(self.path)
+            self.send_error(502)
 
         def log_message(self, *_):
             pass
@@ -57,6 +66,11 @@ def cloud(monkeypatch):
 
 def spec(uri):
     bucket = {"bucketURI": uri, "secretName": "rights"}
+    return JetJobSpec.model_validate({"hazelcastResourceName": "hazelcast", "jarName": "a job.py", "bucketConfig": bucket})
+
+
+def of_nobody(uri):
+    bucket = {"bucketURI": uri}
     return JetJobSpec.model_validate({"hazelcastResourceName": "hazelcast", "jarName": "a job.py", "bucketConfig": bucket})
 
 
@@ -108,6 +122,28 @@ def test_a_bucket_is_read_with_the_keys_of_its_secret_though_the_environment_has
     assert parse_qs(urlsplit(requests[1]).query)["X-Amz-Security-Token"] == ["mine"]
 
 
+@pytest.mark.parametrize(
+    ("uri", "host"), [("s3://jobs/jet", "s3.eu-west-1.amazonaws.com:443"), ("gs://jobs/jet", "storage.googleapis.com:443")]
+)
+def test_a_bucket_that_everybody_may_read_is_asked_for_the_file_and_nobody_for_rights(cloud, monkeypatch, uri, host):
+    url, requests = cloud
+    monkeypatch.setenv("AWS_REGION", "eu-west-1")
+    monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"{url}/container")
+    monkeypatch.setenv("HTTPS_PROXY", url)  # all that leaves the machine comes to the same server
+    monkeypatch.setenv("HTTP_PROXY", url)
+    with pytest.raises(ArtifactError, match=f"^a job.py cannot be read from {uri}: "):
+        code_of(of_nobody(uri), None, None)
+    assert set(requests) == {host}
+
+
+def test_the_rights_of_a_node_are_asked_for_where_nobody_forbids_it(cloud):
+    """So a request for them comes to the server of these tests."""
+    store = S3Store.from_url("s3://jobs", config={"region": "eu-west-1"}, retry_config={"max_retries": 0})
+    with pytest.raises(BaseError):
+        store.get("job.py")
+    assert any("/latest/" in path for path in cloud[1])
+
+
 def test_a_container_of_azure_is_read_with_the_key_of_its_secret(cloud):
     url, requests = cloud
     assert code_of(spec("az://jobs/jet"), AZURE | {"endpoint": url}, None).content == b"def job(): pass"
@@ -142,7 +178,5 @@ def test_a_signature_is_shown_to_nobody(cloud):
 
 
 def test_a_container_of_azure_without_a_secret_says_what_it_needs():
-    bucket = {"bucketURI": "az://jobs"}
-    of_nobody = JetJobSpec.model_validate({"hazelcastResourceName": "h", "jarName": "job.py", "bucketConfig": bucket})
     with pytest.raises(ArtifactError, match="az://jobs needs secretName: a Secret with storage-account"):
-        code_of(of_nobody, None, None)
+        code_of(of_nobody("az://jobs"), None, None)

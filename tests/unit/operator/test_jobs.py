@@ -329,11 +329,14 @@ def test_a_job_that_ended_as_planned_stays_so_though_its_snapshot_is_deleted():
         ({"cluster": cluster({"resourceUploadEnabled": True}, "Failed")}, BAD),
         ({"cluster": cluster({"enabled": False}, "Pending")}, BAD),
         ({"cluster": cluster({}, "Pending")}, BAD),
-        ({"cluster": None}, BAD),
+        ({"cluster": None}, COMING),
+        ({"cluster": None, "older_namesake": "transaction-v0"}, BAD),
         ({"resource": FROM, "snapshot": snapshot("Waiting")}, COMING),
         ({"resource": FROM, "snapshot": snapshot(None)}, COMING),
         ({"resource": FROM, "snapshot": snapshot("Failed")}, BAD),
-        ({"resource": FROM}, BAD),
+        ({"resource": FROM, "snapshot": snapshot("Exported"), "snapshot_kept": False}, BAD),
+        ({"resource": FROM}, COMING),
+        ({"resource": FROM, "cluster": cluster({}, "Running")}, BAD),
     ],
 )
 def test_what_passes_by_itself_is_progress_and_what_does_not_is_degraded(more, expected):

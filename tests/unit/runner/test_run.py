@@ -17,6 +17,7 @@ from pitstop.model.run import (
     Completed,
     EngineLoss,
     EpochCommitted,
+    ExportFailed,
     Failed,
     Running,
     StateOutgrown,
@@ -29,6 +30,8 @@ from pitstop.plan.model import Plan
 from pitstop.runner.bounds import Bounds
 from pitstop.runner.engine import Opened
 from pitstop.runner.run import OUTGROWN_SECONDS, WRITERS_SECONDS, Runner
+from pitstop.snapshots.checkpoint import Checkpoint
+from pitstop.snapshots.export import export_checkpoint
 from tests.doubles.clock import ManualClock
 from tests.doubles.registry import MemoryRegistry, MemoryRunnerLink
 from tests.doubles.wake import MemoryWake
@@ -387,6 +390,35 @@ def test_a_snapshot_of_a_run_that_stops_is_one_of_a_job_at_rest_which_tells_of_a
     run.registry.add_command("id", 1, StopRun(7, "saved"))
     assert run.runner.step() == 0
     assert exported == [("meanwhile", False), ("saved", True)]
+
+
+@pytest.mark.parametrize(
+    ("interruption", "error", "advice"),
+    [
+        (None, None, "Try again once the job has got rows and done its first epoch."),
+        ("Row 3 is wrong.", None, "Its first epoch fails (Row 3 is wrong): mend that, or cancel the job and submit"),
+        (
+            "Row 3 is wrong.",
+            EngineError("Row 4 is."),
+            "Its first epoch fails (Row 4 is): mend that, or cancel the job and submit",
+        ),
+    ],
+)
+@pytest.mark.parametrize("stops", [True, False])
+def test_a_snapshot_of_a_job_without_an_epoch_fails_with_the_cause_of_its_interruption(
+    run, tmp_path, interruption, error, advice, stops
+):
+    run.registry.save_job(dataclasses.replace(run.registry.get_job("id"), interruption=interruption))
+    run.query.export = lambda name, at_rest: export_checkpoint(Checkpoint(tmp_path / "c"), tmp_path / "s", name, at_rest=at_rest)
+    run.runner.begin()
+    run.query.stop = lambda seconds: setattr(run.query, "error", error) or -1
+    if not stops:
+        run.query.failure = lambda: error
+    run.registry.add_command("id", 1, StopRun(7, "saved") if stops else TakeSnapshot(6, "saved"))
+    run.runner.step()
+    problem = run.told[-1].error if stops else next(fact.error for fact in run.told if isinstance(fact, ExportFailed))
+    assert problem.message.startswith(f"No epoch is committed yet, so there is no state to export as 'saved'. {advice}")
+    assert (problem.code, problem.details) == ("SNAPSHOT", {})
 
 
 def test_an_export_that_never_ends_does_not_keep_a_run_from_stopping(run):

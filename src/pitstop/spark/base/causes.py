@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import cached_property
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from pitstop.errors import PitstopError, StoreError, is_of_the_machine
 from pitstop.model.layout import StateLayout
@@ -20,7 +20,7 @@ from pitstop.pipeline.nodes import Node
 from pitstop.spark.base.arithmetic import raised_by_aggregate
 from pitstop.spark.base.away import SourceAwayError, SourceFaultError
 from pitstop.spark.base.expressions import raised_in
-from pitstop.spark.base.no_room import no_room_in, without_rows
+from pitstop.spark.base.no_room import no_room_in, no_room_to_shuffle, without_rows
 from pitstop.spark.base.prospects import causes, passes_in_java, passes_in_worker
 from pitstop.spark.base.raised import Raised, chain_of, deepest
 from pitstop.spark.base.unread_files import plain_path, stage_of_file, unread_file
@@ -96,6 +96,9 @@ class Evidence:
     """The sink that was being written."""
     operators: tuple[str, ...] = ()
     """The stage of each of Spark's operators with state, by its number."""
+
+    scratch: Path | None = None
+    """The folder in which Spark keeps the rows that it shuffles, if that is a folder of this machine."""
 
     @cached_property
     def text(self) -> str:
@@ -204,6 +207,19 @@ def _of_schemas(words: re.Pattern[str]) -> Callable[[Evidence], str | None]:
 def _no_room(evidence: Evidence) -> str | None:
     line = no_room_in(evidence.text)
     return evidence.cause.message if line is not None and isinstance(evidence.cause, PitstopError) else line
+
+
+def _no_room_to_shuffle(evidence: Evidence) -> str | None:
+    if not no_room_to_shuffle(evidence.text):
+        return None
+    stages = [node for node in evidence.nodes if node.name in evidence.operators]
+    names = ", ".join(f"'{node.name}' ({node.location})" for node in stages)
+    whose = f"stage{'s' if len(stages) > 1 else ''} {names}" if stages else _of_sink(evidence).rstrip(": ") or "the job"
+    folder = f"the folder {evidence.scratch}" if evidence.scratch is not None else "the local folder of an executor"
+    return (
+        f"the rows that Spark brings together for {whose} find no room in {folder} ({no_room_in(evidence.text)}). Make room "
+        "on its disk, or let an epoch have fewer rows (options of the source)."
+    )
 
 
 def _words(words: Iterable[str], sentence: str | None = None) -> Callable[[Evidence], str | None]:
@@ -361,6 +377,7 @@ CAUSES: tuple[Cause, ...] = (
     Cause("the schemas of a source are away", _of_schemas(_SCHEMAS_AWAY), Phase.READING, _AWAY, True),
     Cause("a schema is not known yet", _of_schemas(_UNKNOWN_ID), Phase.READING, PASSING, True),
     Cause("a source brings too much", _named(SourceFaultError), Phase.READING, _ATTEMPT, True),
+    Cause("no room for rows that are shuffled", _no_room_to_shuffle, Phase.WRITING, _AWAY, True),
     Cause("no room in a process of Spark", _no_room, Phase.WRITING, _AWAY, True),
     Cause(
         "an executor is lost",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 
 from pyspark.errors import ParseException, PySparkException
 from pyspark.sql import DataFrame
@@ -137,15 +138,16 @@ def explain(
     sink: Node | None = None,
     operators: Iterable[str] = (),
     what: str = "An epoch",
+    scratch: Path | None = None,
 ) -> PitstopError:
     """Return a failed query's error as one sentence; the whole text of Spark's error goes into ``details['trace']``.
 
     ``cause`` is the error that our own callback raised in the query, if it did. ``nodes`` are the stages whose expressions may
     have failed, ``layouts`` the layouts of their state, ``operators`` the stage of each operator with state, and ``sink`` the
-    sink that was being written. ``what`` has failed.
+    sink that was being written. ``what`` has failed. ``scratch`` is Spark's folder for what it shuffles, if it is on this machine.
     """
     trace = str(error)
-    evidence = Evidence(error, cause, tuple(nodes), layouts or {}, sink, tuple(operators))
+    evidence = Evidence(error, cause, tuple(nodes), layouts or {}, sink, tuple(operators), scratch)
     judgement = judge(evidence)
     if judgement is not None:
         return EngineError(f"{what} {_FAILED[judgement.cause.phase]}{judgement.sentence}", trace=trace, **judgement.cause.details)

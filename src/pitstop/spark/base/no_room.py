@@ -6,6 +6,7 @@ The same words may stand in a row that an error quotes, so it matters which erro
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 
 from pitstop.errors import NO_THREADS
 
@@ -28,6 +29,7 @@ _AROUND = re.compile(
     | (?:[\w$]+\.)*(?:SparkException|ExecutionException|RuntimeException|FSError): | : )\s*(?=\S)"""
 )
 """The text that Spark and Java put before the original error."""
+_SHUFFLES = re.compile(r"\s*at org\.apache\.spark\.shuffle\.")
 _OF_DRIVER = "terminated with exception:"
 
 _OF_ROWS = re.compile(r"\[[A-Z][A-Z0-9_.]*\] .*?SQLSTATE: (\w{5})", re.DOTALL)
@@ -45,20 +47,31 @@ def without_rows(text: str) -> str:
 
 
 def no_room_in(text: str) -> str | None:
-    """Return the line of an error's text that says that the machine has no room; None if there is none."""
-    return next((line for line in map(str.strip, without_rows(text).splitlines()) if _says_so(line)), None)
+    """Return the error that says that the machine has no room, of the line of a text that quotes it; None if there is none."""
+    return next((error for line in without_rows(text).splitlines() if (error := _error_in(line.strip())) is not None), None)
 
 
-def _says_so(line: str) -> bool:
+def no_room_to_shuffle(text: str) -> bool:
+    """Return True if Java's trace in an error's text says that there was no room for rows that Spark shuffles."""
+    lines = iter(without_rows(text).splitlines())
+    for line in lines:
+        if _error_in(line.strip()) is not None:
+            for frame in takewhile(lambda each: each.lstrip().startswith("at "), lines):
+                if _SHUFFLES.match(frame):
+                    return True
+    return False
+
+
+def _error_in(line: str) -> str | None:
     if line.split(":")[0] == NO_MEMORY or line == f"RuntimeError: {NO_THREADS}":
-        return True
+        return line
     if not any(word in line for word in _WORDS):
-        return False
+        return None
     rest, of_driver = line, False
     while (around := _AROUND.match(rest)) is not None:
         rest, of_driver = rest[around.end() :], around[0].rstrip().endswith(_OF_DRIVER)
     kind = rest.partition(":")[0].split(" exitCode=")[0].rpartition(".")[2]
     if kind in _PYTHON | _LIBRARIES or _JAVA.fullmatch(kind):
-        return True
+        return rest
     # Of an error of its driver Spark tells the words alone. Its own errors begin with their class, others with their name.
-    return of_driver and not rest.startswith("[") and not kind.endswith(("Error", "Exception"))
+    return rest if of_driver and not rest.startswith("[") and not kind.endswith(("Error", "Exception")) else None

@@ -20,6 +20,7 @@ from pitstop.model.cluster import ClusterSettings, Placement, SparkCluster
 from pitstop.spark.base.temporary import temporary_folder
 from pitstop.spark.internals import jvm
 from pitstop.spark.internals.callbacks import accept_own_peers_only
+from pitstop.spark.internals.gateways import end_strangers
 from pitstop.spark.internals.joining import CLIENT_VARIABLE
 from pitstop.spark.internals.numpy_arguments import know_numpy_arguments
 from pitstop.spark.internals.packages import add_packages
@@ -134,7 +135,9 @@ def build_session(
     on_cluster = _executors(own, [*options, *to_use]) if own is not None else _ports(cluster, options)
     for key, value in (on_cluster | STREAM_SETTINGS | FILE_MANAGER | WORKER | (settings or {}) | PRIVATE_SOCKETS).items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    session = builder.getOrCreate()
+    end_strangers(session)
+    return session
 
 
 def is_joined(spark: SparkSession) -> bool:
@@ -206,6 +209,12 @@ def placement_of(spark: SparkSession) -> Placement | None:
 def runs_here(spark: SparkSession) -> bool:
     """True if all tasks run in this process, and not on a cluster."""
     return ClusterSettings(master=str(spark.sparkContext.master)).is_here
+
+
+def local_folder(spark: SparkSession) -> Path | None:
+    """Return the folder in which Spark keeps the rows that it shuffles; None if that is the affair of other processes."""
+    folder = spark.conf.get("spark.local.dir", None)
+    return Path(folder) if folder is not None and runs_here(spark) else None
 
 
 def send_packages(spark: SparkSession, folder: Path, scratch: Path) -> None:

@@ -16,6 +16,7 @@ from pyspark import SparkConf, SparkContext, java_gateway
 from pyspark.sql import SparkSession
 
 from pitstop.errors import PipelineError
+from pitstop.spark.internals.gateways import GatewayGuard
 from pitstop.spark.internals.java_code import driver_class, new
 from pitstop.spark.internals.jvm import classes, session_of
 
@@ -51,6 +52,7 @@ class Clients:
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self._java = new(spark, driver_class(spark, "EngineClients"))
+        self._guard = GatewayGuard(spark)
         self._order = new(spark, driver_class(spark, "OldestFirst"))
         self._order.order(spark.sparkContext._jsc.sc())
 
@@ -66,6 +68,7 @@ class Clients:
             context.setLocalProperty(name, client)
         try:
             server = classes(self._spark).org.apache.spark.api.python.Py4JServer(context.conf())
+            self._guard.guard(server.server().getJavaServer())
             server.start()
         finally:
             threads.remove(LINE_FACT)

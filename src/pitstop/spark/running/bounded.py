@@ -15,6 +15,7 @@ from pitstop.pipeline.stages import Pipeline
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.failures import explain
 from pitstop.spark.base.left_out import tell_seen
+from pitstop.spark.base.session import local_folder
 from pitstop.spark.internals.jvm import JavaError, ended_tasks
 from pitstop.spark.internals.observations import Observations
 from pitstop.spark.lowering.lowering import Lowering
@@ -64,7 +65,8 @@ class BoundedRun:
             try:
                 write_sink(node, lowering.frame(node), 0, self._environment)
             except (PySparkException, JavaError) as error:
-                raise explain(error, error, self._pipeline.nodes, lowering.layouts, node, what="The job") from error
+                nodes, scratch = self._pipeline.nodes, local_folder(self._spark)
+                raise explain(error, error, nodes, lowering.layouts, node, what="The job", scratch=scratch) from error
             self._sinks += 1
             tell_seen(observations, self._environment.log)
 

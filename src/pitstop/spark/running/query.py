@@ -22,6 +22,7 @@ from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.failures import ended_at_boundary, explain
 from pitstop.spark.base.naming import role_column
+from pitstop.spark.base.session import local_folder
 from pitstop.spark.internals.clock import set_interval
 from pitstop.spark.internals.early_watermarks import allow_early_watermarks
 from pitstop.spark.internals.late_rows import finding_late_rows
@@ -59,6 +60,8 @@ class RunningQuery:
     """Id of a watermark operator -> the stage that sets the event time there."""
     pace: Pace | None = None
     """The pace of its epochs; None if they follow one another at once."""
+    scratch: Path | None = None
+    """The folder in which Spark keeps the rows that it shuffles, if that is a folder of this machine."""
 
     @classmethod
     def start(
@@ -116,7 +119,7 @@ class RunningQuery:
             idle.follow(query)
         stages = tuple(slot.stage for slot in operators)
         tables_read = tuple(lowering.tables.values())
-        return cls(query, folder, writer, idle, tables_read, lowering.layouts, stages, dict(lowering.event_times), pace)
+        return cls(query, folder, writer, idle, tables_read, lowering.layouts, stages, dict(lowering.event_times), pace, local_folder(spark))
 
     def note_epoch(self, epoch_ms: int) -> None:
         """Let the next epochs begin at the pace that follows from the time that the last one has taken."""
@@ -153,7 +156,7 @@ class RunningQuery:
         if error is None or (self.writer.closed and ended_at_boundary(error)):
             return None
         writer = self.writer
-        return explain(error, writer.failure, writer.nodes, self.layouts, writer.sink, self.operators)
+        return explain(error, writer.failure, writer.nodes, self.layouts, writer.sink, self.operators, scratch=self.scratch)
 
     def _told(self) -> int:
         progress = self.query.lastProgress
