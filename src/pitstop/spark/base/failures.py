@@ -144,7 +144,7 @@ def explain(
 
     ``cause`` is the error that our own callback raised in the query, if it did. ``nodes`` are the stages whose expressions may
     have failed, ``layouts`` the layouts of their state, ``operators`` the stage of each operator with state, and ``sink`` the
-    sink that was being written. ``what`` has failed. ``scratch`` is Spark's folder for what it shuffles, if it is on this machine.
+    sink that was being written. ``what`` has failed. ``scratch`` is the folder on this machine for what Spark shuffles.
     """
     trace = str(error)
     evidence = Evidence(error, cause, tuple(nodes), layouts or {}, sink, tuple(operators), scratch)

@@ -119,7 +119,8 @@ class RunningQuery:
             idle.follow(query)
         stages = tuple(slot.stage for slot in operators)
         tables_read = tuple(lowering.tables.values())
-        return cls(query, folder, writer, idle, tables_read, lowering.layouts, stages, dict(lowering.event_times), pace, local_folder(spark))
+        event_times = dict(lowering.event_times)
+        return cls(query, folder, writer, idle, tables_read, lowering.layouts, stages, event_times, pace, local_folder(spark))
 
     def note_epoch(self, epoch_ms: int) -> None:
         """Let the next epochs begin at the pace that follows from the time that the last one has taken."""
