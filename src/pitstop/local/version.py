@@ -21,6 +21,7 @@ OF_A_SERVER = (
         "store_metrics_after_completion",
         "requirements",
         "engine",
+        "execution",
         "restart",
         "allow_shared",
     ),

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Literal, TypedDict
 
 from pitstop.kit.durations import Duration
-from pitstop.model.config import ProcessingGuarantee, StateStore
+from pitstop.model.config import Execution, ProcessingGuarantee, StateStore
 
 
 class CommonOptions(TypedDict, total=False):
@@ -54,6 +54,7 @@ class CodeOptions(CommonOptions, total=False):
     restart: str | Mapping[str, Any] | None
     allow_shared: bool | None
     engine: str | None
+    execution: Execution | Literal["epochs", "realtime"] | None
     spark: dict[str, Any] | None
 
 

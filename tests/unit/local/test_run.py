@@ -20,6 +20,7 @@ ASKED = {
     "restart": "none",
     "allow_shared": True,
     "engine": "shared",
+    "execution": "realtime",
 }
 
 
