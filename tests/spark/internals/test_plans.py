@@ -149,7 +149,6 @@ def test_an_expression_of_several_types_has_a_text_without_what_widens(spark, te
     assert without in (None, found)
 
 
-
 def test_a_cast_that_loses_nothing_is_not_in_the_text_of_a_column(spark):
     numbers = ("cast(id as int) AS small", "cast(id as double) AS far", "cast(id as decimal(10,2)) AS exact")
     frame = spark.range(1).selectExpr("id", *numbers)
