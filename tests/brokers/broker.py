@@ -28,7 +28,7 @@ class Broker:
         self.arguments = [*(["-user", user] if user else []), *(["-tls", str(tls)] if tls else []), *(["-clients"] * clients)]
         self.arguments += ["-cluster", cluster]
         self.environment = os.environ | {"KFAKE_PASSWORD": password}
-        self.reach = {}
+        self.reach: dict[str, str | int | float | bool] = {}
         """What librdkafka must know, beside the address, for the tests' own clients."""
         if user:
             self.reach |= {"sasl.mechanism": "PLAIN", "sasl.username": user, "sasl.password": password}

@@ -61,7 +61,7 @@ class Acting:
 
     def _launch(self, job: Job, action: StartRun) -> None:
         try:
-            self._means.launcher.start(RunSpec(job.id, job.token, action.standby, job.name, job.version.config.engine))
+            self._means.launcher.start(RunSpec(job.id, job.token, action.standby, job.name, job.version.config.engine_to_run_in))
         except (FencedError, StoreError):
             raise  # what the job becomes could not be told now either: the launch is done again
         except Exception as error:

@@ -22,6 +22,7 @@ OF_A_SERVER = (
         "requirements",
         "engine",
         "weight",
+        "execution",
         "restart",
         "allow_shared",
     ),

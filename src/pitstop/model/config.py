@@ -25,6 +25,8 @@ from pitstop.model.restarting import RestartStrategy, restart_text, strategy_of
 MOST_RECORDS = 10**15
 MAX_AHEAD_MS = 86_400_000
 """A day: a local time that is taken for one in UTC is 14 hours ahead at most."""
+SHORTEST_REAL_TIME_MS = 5_000
+"""The shortest epoch in real time, in milliseconds: Spark takes no shorter one."""
 MOST_PARTITIONS = 100_000
 """Each has files of its own in each epoch."""
 
@@ -53,12 +55,22 @@ class StateStore(StrEnum):
     """On the runner's disk: as large as that, and of every kind."""
 
 
+class Execution(StrEnum):
+    """The way in which rows go through a job."""
+
+    EPOCHS = "epochs"
+    """All stages take the rows of an epoch together."""
+    REALTIME = "realtime"
+    """Each row goes through all stages as it comes, and the end of an epoch keeps the place (docs/real-time.md)."""
+
+
 @described_by(lambda: {option.field: option.meaning for option in OPTIONS})
 @dataclass(frozen=True)
 class JobConfig:
     """The options of a job; docs/options.md says what each one means."""
 
     processing_guarantee: ProcessingGuarantee = ProcessingGuarantee.EXACTLY_ONCE
+    execution: Execution = Execution.EPOCHS
     snapshot_interval_ms: int = 10_000
     max_latency_ms: int | None = None
     suspend_on_failure: bool = False
@@ -110,7 +122,25 @@ class JobConfig:
                 "The option seek puts sources to another place once, and a job with the guarantee none begins anew each time: "
                 "say in its code where its sources begin."
             )
+        config._check_real_time()
         return config
+
+    def _check_real_time(self) -> None:
+        """Raise UsageError for options that a job in real time cannot have."""
+        if self.execution is not Execution.REALTIME:
+            return
+        way_out = "or leave the job in epochs (-O execution=epochs)."
+        if self.snapshot_interval_ms < SHORTEST_REAL_TIME_MS:
+            raise UsageError(
+                f"With execution=realtime, snapshot_interval is the length of an epoch: give it 5 seconds or more, {way_out}"
+            )
+        if self.state_store is StateStore.MEMORY:
+            raise UsageError(f"With execution=realtime, state is kept on disk: leave out state_store=memory, {way_out}")
+        if self.engine not in (None, OWN_ENGINE):
+            raise UsageError(
+                f"With execution=realtime, a job has an engine of its own: leave out engine={self.engine}, or set engine=own, "
+                f"{way_out}"
+            )
 
     @classmethod
     def refuse_fixed(cls, options: Mapping[str, Any]) -> None:
@@ -127,6 +157,11 @@ class JobConfig:
         names = {name: option.field for option in OPTIONS for name in option.readers}
         changed = {names.get(name, name) for name in changes}
         return {name: value for name, value in before.items() if names.get(name, name) not in changed} | dict(changes)
+
+    @property
+    def engine_to_run_in(self) -> str | None:
+        """The engine in which a run starts: its own, of a job in real time; None: the server's usual one."""
+        return OWN_ENGINE if self.execution is Execution.REALTIME else self.engine
 
     @property
     def restart_strategy(self) -> RestartStrategy:
@@ -166,6 +201,19 @@ OPTIONS: tuple[Option, ...] = (
         default="exactly_once",
         choices=tuple(ProcessingGuarantee),
         fixed="its checkpoint and its sinks depend on it: submit the job anew, or update it",
+    ),
+    Option(
+        "execution",
+        "execution",
+        one_of(Execution),
+        form="epochs or realtime",
+        meaning="The way in which rows go through the job. epochs: all stages take the rows of an epoch together. realtime: each "
+        "row goes through all stages as it comes, and is in a map within milliseconds. An epoch then lasts as long as "
+        "snapshot_interval says. Jobs in real time read Kafka, have one rolling aggregate at most, "
+        "and write one map (docs/real-time.md).",
+        default="epochs",
+        choices=tuple(Execution),
+        fixed=_BY_UPDATE,
     ),
     Option(
         "snapshot_interval",

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Literal, TypedDict
 
 from pitstop.kit.durations import Duration
-from pitstop.model.config import ProcessingGuarantee, StateStore
+from pitstop.model.config import Execution, ProcessingGuarantee, StateStore
 
 
 class CommonOptions(TypedDict, total=False):
@@ -55,6 +55,7 @@ class CodeOptions(CommonOptions, total=False):
     allow_shared: bool | None
     engine: str | None
     weight: int | None
+    execution: Execution | Literal["epochs", "realtime"] | None
     spark: dict[str, Any] | None
 
 

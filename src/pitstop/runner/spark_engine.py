@@ -28,6 +28,9 @@ from pitstop.spark.run import Run
 from pitstop.spark.running.bounded import BoundedRun
 from pitstop.spark.starting.start_point import StartPoint, start_point
 
+EXPORT_SECONDS = 30.0
+"""The time in which an epoch in real time may come to its end for an export, in seconds; else the one before is exported."""
+
 
 class SparkEngine:
     """Opens the versions of jobs (runner.engine.Engine). ``spark`` is asked for once the job is claimed."""
@@ -112,7 +115,7 @@ class StartedRun:
 
     @property
     def up(self) -> bool:
-        return self._run.tracker.ready
+        return self._run.up
 
     @property
     def first_epoch(self) -> bool:
@@ -132,8 +135,7 @@ class StartedRun:
     def working_on(self) -> int | None:
         if self.holds_still:  # an epoch that was planned before waits until the state is on disk
             return None
-        planned = self._checkpoint.planned()
-        return planned if planned > self._checkpoint.committed() else None
+        return self._run.working_on()
 
     def failure(self) -> PitstopError | None:
         return self._run.failure()
@@ -145,6 +147,8 @@ class StartedRun:
         return self._run.stop(seconds)
 
     def export(self, name: str, at_rest: bool = False) -> SnapshotRecord:
+        if not at_rest:
+            self._run.end_epoch(EXPORT_SECONDS)
         folder = self._settings.data.new_snapshot(name)
         return export_checkpoint(self._checkpoint, folder, name, self._run.stage_facts(), at_rest)
 

@@ -159,6 +159,20 @@ class Checkpoint:
         """Forget that epochs before ``epoch`` were planned and committed."""
         self._drop(lambda number: number < epoch)
 
+    def go_back_to(self, epoch: int) -> None:
+        """Forget all that was planned, or written into the state, after a committed epoch.
+
+        An epoch in real time that is done anew ends elsewhere: a file of its first attempt would be taken for one of the second.
+        """
+        self.drop_after(epoch)
+        if epoch < 0:
+            self.files.remove(self.path / "state")  # Spark begins in no folder that has some
+            return
+        states = [Path("state", path) for path in self.files.walk(self.path / "state")]
+        for path in states:
+            if not self._belongs(path.parent, path.name, epoch):
+                self.files.remove(self.path / path)
+
     def _drop(self, is_dropped: Callable[[int], bool]) -> None:
         for folder in ("offsets", "commits"):
             for number in filter(is_dropped, self._epochs(folder)):

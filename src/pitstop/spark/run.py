@@ -18,12 +18,14 @@ from pitstop.spark.base.failures import reason
 from pitstop.spark.base.session import runs_here
 from pitstop.spark.lowering.compiled_job import CompiledJob, default_partitions
 from pitstop.spark.lowering.tables import BEHIND_SECONDS, Frames, HashJoinTables
-from pitstop.spark.running.epochs import WriteSink
+from pitstop.spark.running.epochs import EpochWriter, WriteSink
 from pitstop.spark.running.file_times import FileTimes
 from pitstop.spark.running.outgrowing import MemoryWatch
 from pitstop.spark.running.progress import ProgressTracker
 from pitstop.spark.running.query import RunningQuery
+from pitstop.spark.running.real_time import start_in_real_time
 from pitstop.spark.running.refresh import TableRefresh, refresh_seconds
+from pitstop.spark.running.row_writer import RowWriter
 from pitstop.spark.sinks import write_sink
 from pitstop.spark.starting.head_start import HeadStart
 from pitstop.spark.starting.start_point import StartPoint
@@ -84,7 +86,8 @@ class Run:
         """
         environment = dataclasses.replace(environment.by_options(job.config), lineage=point.lineage)
         path = environment.sources.admission
-        admission = Admission(Path(path), job.config.snapshot_interval_ms) if path is not None else None
+        limits = path is not None and environment.real_time_ms is None
+        admission = Admission(Path(str(path)), job.config.snapshot_interval_ms) if limits else None
         cores, is_local = default_partitions(job.spark), runs_here(job.spark)
         agreements = environment.sources.agreements
         tracker = ProgressTracker(
@@ -93,7 +96,9 @@ class Run:
         environment = dataclasses.replace(environment, left_out=tracker.left_out)
         tables = HashJoinTables(job.spark, job.pipeline, environment, point.checkpoint, before.tables_away)
         waiting = head_start.gated if head_start is not None else None
-        if waiting is not None and waiting.waits_for(point.checkpoint):
+        if environment.real_time_ms is not None:
+            running = start_in_real_time(job, environment, point.checkpoint, tracker.wrote, environment.real_time_ms)
+        elif waiting is not None and waiting.waits_for(point.checkpoint):
             waiting.running.writer.tell_rows(tracker.wrote)
             running = waiting.go(environment)
         else:
@@ -126,6 +131,25 @@ class Run:
         """True while no epoch begins because memory has no room for what it would add."""
         return self._memory.holds(self.running) and self.running.failure() is None
 
+    @property
+    def up(self) -> bool:
+        """True once the query has done an epoch, or found nothing to do; in real time, once rows go through."""
+        writer = self.running.writer
+        return self.tracker.ready or (isinstance(writer, RowWriter) and writer.flows)
+
+    def working_on(self) -> int | None:
+        """Return the epoch that is under way, in real time only from its end on; None if the query waits for data."""
+        if isinstance(self.running.writer, RowWriter):
+            return self.running.writer.ending
+        planned = self.running.checkpoint.planned()
+        return planned if planned > self.running.checkpoint.committed() else None
+
+    def end_epoch(self, seconds: float) -> None:
+        """End an epoch in real time now, and wait so long until it is committed; then the last committed one is the newest."""
+        running = self.running
+        if isinstance(running.writer, RowWriter) and running.writer.end_epoch(seconds):
+            running.await_commit(running.writer.last_written)
+
     def failure(self) -> PitstopError | None:
         """Return the reason why the query ended by itself; None if it runs or was stopped."""
         return self.tracker.unaccounted or self.running.failure() or self._refresh.failure
@@ -153,7 +177,7 @@ class Run:
     def abandon(self) -> None:
         """End at once, as if the process had died: an epoch that is under way stays uncommitted, and nothing is noted."""
         self._refresh.end()
-        self.running.query.stop()
+        self.running.end()
         self.running.drop_tables()
 
     def stage_facts(self) -> dict[str, dict[str, Any]]:
@@ -240,6 +264,7 @@ class Run:
         The running one goes on with its own tables if its epoch takes too long.
         """
         before = self.running
+        assert isinstance(before.writer, EpochWriter), "jobs in real time have no hash joins"
         if before.writer.closed:
             self._forget_tables()  # it is being stopped, or holds still because its state has no room
             return

@@ -38,6 +38,7 @@ OPTIONS = {
     "timeoutMillis": SqlOption("timeout_ms", number=True),
     "restart": SqlOption("restart"),
     "allowShared": SqlOption("allow_shared"),
+    "execution": SqlOption("execution", alterable=False),
     "maxAhead": SqlOption("max_ahead"),
     "renamedStages": SqlOption("renamed", alterable=False),
     "allowDrop": SqlOption("allow_drop", alterable=False),

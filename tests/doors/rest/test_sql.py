@@ -8,7 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from pitstop.model.audit import USER_HEADER
-from pitstop.model.config import ProcessingGuarantee
+from pitstop.model.config import Execution, ProcessingGuarantee
 from pitstop.model.job import JobState
 from pitstop.model.selecting import OPERATOR as OPERATORS
 from pitstop.rest import sql, strict
@@ -127,6 +127,12 @@ def test_a_job_may_be_let_share_its_places(ask, state):
     assert ask(f"CREATE JOB a OPTIONS ('allowShared' = 'true') {body}")[0] == 200
     assert ask(f"CREATE JOB b {body}")[0] == 200
     assert [state.job(name).config.allow_shared for name in "ab"] == [True, False]
+
+
+def test_a_job_may_be_asked_to_run_in_real_time(ask, state):
+    ask(MAPPINGS)
+    assert ask("CREATE JOB a OPTIONS ('execution' = 'realtime') AS INSERT INTO log SELECT * FROM numbers")[0] == 200
+    assert state.job("a").config.execution is Execution.REALTIME
 
 
 @pytest.mark.parametrize(

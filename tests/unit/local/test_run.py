@@ -21,6 +21,7 @@ ASKED = {
     "allow_shared": True,
     "engine": "shared",
     "weight": 3,
+    "execution": "realtime",
 }
 
 

@@ -6,7 +6,7 @@ import pytest
 import pitstop as ps
 from pitstop.errors import UsageError
 from pitstop.kit.jsonable import from_json, to_json
-from pitstop.model.config import OPTIONS, JobConfig, ProcessingGuarantee
+from pitstop.model.config import OPTIONS, Execution, JobConfig, ProcessingGuarantee
 
 
 def test_options_are_read_and_none_never_overwrites():
@@ -141,6 +141,25 @@ def test_metrics_that_are_not_counted_cannot_be_stored():
     counted = JobConfig.from_options({"store_metrics_after_completion": "true"})
     with pytest.raises(UsageError, match="needs metrics_enabled"):
         JobConfig.from_options({"metrics_enabled": False}, base=counted)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"snapshot_interval": "4 seconds"}, "give it 5 seconds or more"),
+        ({"snapshot_interval": 0}, "give it 5 seconds or more"),
+        ({"state_store": "memory"}, "leave out state_store=memory"),
+        ({"engine": "shared"}, "leave out engine=shared, or set engine=own"),
+    ],
+)
+def test_a_job_in_real_time_has_long_epochs_state_on_disk_and_an_engine_of_its_own(options, sentence):
+    with pytest.raises(UsageError, match=f"^With execution=realtime, .*{sentence}, or leave the job in epochs"):
+        JobConfig.from_options({"execution": "realtime"}, base=JobConfig.from_options(options))
+    config = JobConfig.from_options({"execution": "realtime", "engine": "own"})
+    assert (config.execution, config.engine_to_run_in) == (Execution.REALTIME, "own")
+    assert JobConfig.from_options({"execution": "realtime"}).engine_to_run_in == "own"
+    assert JobConfig.from_options({"engine": "shared"}).engine_to_run_in == "shared"
+    assert JobConfig().engine_to_run_in is None
 
 
 GOOD = {

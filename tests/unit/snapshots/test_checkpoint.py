@@ -166,3 +166,24 @@ def test_offsets_may_hold_other_line_breaks(tmp_path):
     log = OffsetLog({"batchTimestampMs": 1}, ('{"file":"ab\u2028c"}', None, '{"file":"x\u0085y"}'))
     assert OffsetLog.parse(log.text(), tmp_path) == log
     assert OffsetLog.parse(f"{log.text()}\n".replace("\n", "\r\n"), tmp_path) == log
+
+
+def test_a_checkpoint_that_goes_back_to_an_epoch_keeps_no_plan_and_no_state_of_a_later_one(checkpoint):
+    epoch, folder = checkpoint.committed(), checkpoint.path / "state" / "0" / "1"
+    kept = {f"{epoch + 1}.changelog", f"{epoch + 1}.zip", f"{epoch}.zip", "0a1b.sst"}
+    later = {f"{epoch + 2}.changelog", f"{epoch + 2}.zip", f".{epoch + 2}.zip.crc"}
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in kept | later:
+        (folder / name).write_text("")
+    checkpoint.go_back_to(epoch)
+    assert (checkpoint.committed(), checkpoint.planned()) == (epoch, epoch)
+    assert kept <= {path.name for path in folder.iterdir()}
+    assert not later & {path.name for path in folder.iterdir()}
+
+
+def test_a_checkpoint_without_a_committed_epoch_goes_back_to_no_state_at_all(checkpoint):
+    (checkpoint.path / "state" / "0" / "_metadata").mkdir(parents=True, exist_ok=True)
+    (checkpoint.path / "state" / "0" / "_metadata" / "metadata").write_text("v1")
+    checkpoint.go_back_to(-1)
+    assert (checkpoint.committed(), checkpoint.planned()) == (-1, -1)
+    assert not (checkpoint.path / "state").exists()

@@ -41,6 +41,7 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.TopicPartitionInfo;
 import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
+import org.apache.spark.TaskContext;
 import org.apache.spark.sql.connector.catalog.SupportsRead;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableCapability;
@@ -48,15 +49,24 @@ import org.apache.spark.sql.connector.catalog.TableProvider;
 import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.connector.read.Batch;
 import org.apache.spark.sql.connector.read.InputPartition;
+import org.apache.spark.sql.connector.read.PartitionReader;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.connector.read.ScanBuilder;
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
 import org.apache.spark.sql.connector.read.streaming.Offset;
+import org.apache.spark.sql.connector.read.streaming.PartitionOffset;
 import org.apache.spark.sql.connector.read.streaming.ReadLimit;
 import org.apache.spark.sql.connector.read.streaming.SupportsAdmissionControl;
+import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeMode;
+import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeRead;
+import org.apache.spark.sql.execution.streaming.continuous.RateStreamPartitionOffset;
+import org.apache.spark.sql.kafka010.KafkaBatchInputPartition;
+import org.apache.spark.sql.kafka010.KafkaOffsetRange;
+import org.apache.spark.sql.kafka010.KafkaSourcePartitionOffset;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import org.apache.spark.util.TaskCompletionListener;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -253,6 +263,16 @@ public final class KafkaFeed implements TableProvider {
         boolean decided() {
             return !this.ids.isEmpty();
         }
+
+        /** The same place, to be changed. */
+        Place copy() {
+            Place copy = new Place();
+            copy.cluster = this.cluster;
+            copy.ids.putAll(this.ids);
+            copy.at.putAll(this.at);
+            copy.from.putAll(this.from);
+            return copy;
+        }
     }
 
     /** A partition of a topic, in order. */
@@ -301,7 +321,7 @@ public final class KafkaFeed implements TableProvider {
     /** The feed knows its own limit. */
     static final class OwnLimit implements ReadLimit {}
 
-    static final class Feed implements MicroBatchStream, SupportsAdmissionControl {
+    static final class Feed implements MicroBatchStream, SupportsAdmissionControl, SupportsRealTimeMode {
         private static final long DESCRIBED_MS = 5000L;
         private static final long IDLE_MS = 50L;
         private static final long AWAY_MS = 2000L;
@@ -309,6 +329,8 @@ public final class KafkaFeed implements TableProvider {
         private static final int ANSWER_SECONDS = 10;
         /** The least time between two commits of the group's offsets. */
         private static final long GROUP_MS = 1000L;
+        /** The time between two looks for what is not there yet, in an epoch in real time. */
+        private static final long ABSENT_MS = 500L;
         /** The most partitions whose lag is told by name (sources/shared.py). */
         private static final int MOST_PARTS = 100;
 
@@ -342,6 +364,10 @@ public final class KafkaFeed implements TableProvider {
         private final String reading;
         /** The last end that this feed has decided, after a look at the topics. Spark plans an epoch right after its end is known. */
         private String decidedEnd = "";
+        private boolean realTime;
+        /** Of an epoch in real time: the place where it begins, and the partitions that its tasks read, in their order. */
+        private Place begun;
+        private List read = new ArrayList();
 
         Feed(MicroBatchStream reader, CaseInsensitiveStringMap options) {
             this.reader = reader;
@@ -420,6 +446,9 @@ public final class KafkaFeed implements TableProvider {
             Place from = (Place) start;
             this.committed = from;
             this.tellGroup(false);
+            if (this.realTime) {
+                return from;  // the tasks tell where the epoch ends
+            }
             String[] decision = decisionOf(this.reading);
             // Readers of one stage wait for one another; those of other jobs in this JVM do not, whose brokers may be away.
             synchronized (decision) {
@@ -799,11 +828,7 @@ public final class KafkaFeed implements TableProvider {
                 behind += ((Long) entry.getValue()).longValue() - ((Long) begin.at.get(entry.getKey())).longValue();
             }
             long most = Math.max(1L, (long) (this.maxRows * this.share()));
-            Place end = new Place();
-            end.cluster = begin.cluster;
-            end.ids.putAll(begin.ids);
-            end.at.putAll(begin.at);
-            end.from.putAll(begin.from);
+            Place end = begin.copy();
             for (Iterator entries = latest.entrySet().iterator(); entries.hasNext(); ) {
                 Map.Entry entry = (Map.Entry) entries.next();
                 long at = ((Long) begin.at.get(entry.getKey())).longValue();
@@ -935,16 +960,139 @@ public final class KafkaFeed implements TableProvider {
                 } catch (Exception error) {
                     this.away((Place) until, error, now);
                 }
-                try {
-                    Thread.sleep(AWAY_MS);
-                } catch (InterruptedException error) {
-                    throw stopped();
-                }
+                pause(AWAY_MS);
             }
         }
 
         public PartitionReaderFactory createReaderFactory() {
-            return this.reader.createReaderFactory();
+            PartitionReaderFactory readers = this.reader.createReaderFactory();
+            return this.realTime ? new RowReaders(readers, this.options.get("ends")) : readers;
+        }
+
+        public void prepareForRealTimeMode() {
+            this.realTime = true;
+        }
+
+        /** The partitions of an epoch that ends when its time is over, or when that is asked for. */
+        public InputPartition[] planInputPartitions(Offset start) {
+            Place from = (Place) start;
+            while (true) {
+                long now = System.currentTimeMillis();
+                try {
+                    this.begun = from.decided() ? this.beginning(from, now) : this.begun(now);
+                    break;
+                } catch (InterruptedException error) {
+                    throw stopped();
+                } catch (Exception error) {
+                    this.away(from, error, now);
+                }
+                pause(AWAY_MS);
+            }
+            if (this.toldAt > 0) {
+                LOG.info("Source '" + this.stage + "': the brokers answer again.");
+            }
+            this.awaySince = this.toldAt = 0L;
+            if (!from.decided()) {
+                this.read = new ArrayList();
+            }
+            if (this.read.isEmpty()) {
+                if (from.decided() || !this.begun.decided()) {
+                    pause(ABSENT_MS);
+                }
+                return new InputPartition[] {new RowPartition(0, null)};
+            }
+            TreeMap first = new TreeMap();
+            TreeMap next = new TreeMap();
+            for (Iterator keys = this.read.iterator(); keys.hasNext(); ) {
+                Object key = keys.next();
+                first.put(key, this.begun.at.get(key));
+                next.put(key, Long.valueOf(((Long) this.begun.at.get(key)).longValue() + 1L));
+            }
+            InputPartition[] planned = this.reader.planInputPartitions(
+                this.reader.deserializeOffset(Place.plain(first)), this.reader.deserializeOffset(Place.plain(next)));
+            InputPartition[] partitions = new InputPartition[planned.length];
+            this.read = new ArrayList();
+            for (int number = 0; number < planned.length; number++) {
+                KafkaBatchInputPartition partition = (KafkaBatchInputPartition) planned[number];
+                TopicPartition topic = partition.offsetRange().topicPartition();
+                this.read.add(new Key(topic.topic(), topic.partition()));
+                KafkaOffsetRange range =
+                    new KafkaOffsetRange(topic, partition.offsetRange().fromOffset(), Long.MAX_VALUE, scala.Option.empty());
+                partitions[number] = new RowPartition(number, new KafkaBatchInputPartition(range, partition.executorKafkaParams(),
+                    partition.pollTimeoutMs(), partition.failOnDataLoss(), partition.includeHeaders()));
+            }
+            return partitions;
+        }
+
+        /** Where an epoch in real time begins. What waits, or is not there, is not read in it. */
+        private Place beginning(Place from, long now) throws ExecutionException, InterruptedException, java.util.concurrent.TimeoutException {
+            TreeMap topics = this.described(now);
+            TreeSet keys = partitions(topics);
+            TreeMap earliest = this.listed(keys, OffsetSpec.earliest());
+            TreeMap latest = this.listed(keys, OffsetSpec.latest());
+            TreeMap newest = new TreeMap(latest);
+            Place begin = this.checked(from, topics, earliest, latest, this.cluster());
+            this.read = new ArrayList();
+            for (Iterator each = latest.keySet().iterator(); each.hasNext(); ) {
+                Object key = each.next();
+                long at = ((Long) begin.at.get(key)).longValue();
+                if (at >= ((Long) earliest.get(key)).longValue() && at <= ((Long) newest.get(key)).longValue()) {
+                    this.read.add(key);
+                }
+            }
+            this.tellBehind(begin, latest, newest);
+            return begin;
+        }
+
+        /** The place that the tasks of an epoch in real time have come to. */
+        public Offset mergeOffsets(PartitionOffset[] offsets) {
+            Place end = this.begun.copy();
+            for (int number = 0; number < offsets.length; number++) {
+                RateStreamPartitionOffset offset = (RateStreamPartitionOffset) offsets[number];
+                if (offset.partition() < this.read.size()) {
+                    end.at.put(this.read.get(offset.partition()), Long.valueOf(offset.currentValue()));
+                }
+            }
+            this.lookOnceMore();
+            return end;
+        }
+
+        /** A topic that was made anew while an epoch in real time has read it may have given it messages that are not the old one's. */
+        private void lookOnceMore() {
+            TreeSet names = new TreeSet();
+            for (Iterator keys = this.read.iterator(); keys.hasNext(); ) {
+                names.add(((Key) keys.next()).topic);
+            }
+            while (!names.isEmpty()) {
+                long now = System.currentTimeMillis();
+                try {
+                    TreeMap topics = this.described(now);
+                    for (Iterator all = names.iterator(); all.hasNext(); ) {
+                        String name = (String) all.next();
+                        TopicDescription topic = (TopicDescription) topics.get(name);
+                        if (topic == null || !topic.topicId().toString().equals(this.begun.ids.get(name))) {
+                            throw new IllegalStateException("Source '" + this.stage + "': topic '" + name + "' was deleted, or made anew,"
+                                + " while an epoch read it. The epoch is not committed, and is read again.");
+                        }
+                    }
+                    return;
+                } catch (InterruptedException error) {
+                    throw stopped();
+                } catch (IllegalStateException error) {
+                    throw error;
+                } catch (Exception error) {
+                    this.away(this.begun, error, now);
+                }
+                pause(AWAY_MS);
+            }
+        }
+
+        private static void pause(long milliseconds) {
+            try {
+                Thread.sleep(milliseconds);
+            } catch (InterruptedException error) {
+                throw stopped();
+            }
         }
 
         public void commit(Offset end) {}
@@ -1016,6 +1164,104 @@ public final class KafkaFeed implements TableProvider {
                 this.admin.close(Duration.ofSeconds(2L));
             }
             this.reader.stop();
+        }
+    }
+
+    /** A partition that an epoch in real time reads; without one of Spark's it has no messages, and ends at once. */
+    static final class RowPartition implements InputPartition {
+        final int number;
+        final InputPartition partition;
+
+        RowPartition(int number, InputPartition partition) {
+            this.number = number;
+            this.partition = partition;
+        }
+    }
+
+    static final class RowReaders implements PartitionReaderFactory {
+        private final PartitionReaderFactory readers;
+        private final String ends;
+
+        RowReaders(PartitionReaderFactory readers, String ends) {
+            this.readers = readers;
+            this.ends = ends;
+        }
+
+        public PartitionReader createReader(InputPartition partition) {
+            RowPartition own = (RowPartition) partition;
+            SupportsRealTimeRead reader = own.partition == null ? null : (SupportsRealTimeRead) this.readers.createReader(own.partition);
+            RowReader made = new RowReader(own.number, reader, this.ends == null ? null : new File(this.ends));
+            // Spark does not close readers of real time, and each has a consumer of Kafka.
+            TaskContext.get().addTaskCompletionListener((TaskCompletionListener) made);
+            return made;
+        }
+    }
+
+    /** Reads messages as they come, and has none any more once somebody has asked for the end of the epoch by a file. */
+    static final class RowReader implements SupportsRealTimeRead, TaskCompletionListener {
+        private static final long LOOK_MS = 10L;
+
+        private final int number;
+        private final SupportsRealTimeRead reader;
+        private final File ends;
+        private long lookDue;
+        private boolean closed;
+
+        RowReader(int number, SupportsRealTimeRead reader, File ends) {
+            this.number = number;
+            this.reader = reader;
+            this.ends = ends;
+        }
+
+        public SupportsRealTimeRead.RecordStatus nextWithTimeout(Long start, Long timeout) throws IOException {
+            long deadline = System.nanoTime() + timeout.longValue() * 1000000L;
+            while (this.reader != null) {
+                long now = System.nanoTime();
+                if (now - this.lookDue >= 0L) {
+                    if (this.ends != null && this.ends.exists()) {
+                        break;
+                    }
+                    this.lookDue = now + LOOK_MS * 1000000L;
+                }
+                long left = (deadline - now) / 1000000L;
+                if (left <= 0L) {
+                    break;
+                }
+                SupportsRealTimeRead.RecordStatus status = this.reader.nextWithTimeout(start, Long.valueOf(Math.min(left, LOOK_MS)));
+                if (status.hasRecord()) {
+                    return status;
+                }
+            }
+            return SupportsRealTimeRead.RecordStatus.newStatusWithoutArrivalTime(false);
+        }
+
+        public boolean next() throws IOException {
+            throw new UnsupportedOperationException("This reader is one of epochs in real time.");
+        }
+
+        public Object get() {
+            return this.reader.get();
+        }
+
+        /** In a class of Spark's own: the driver reads it by a loader that does not know the classes of the session. */
+        public PartitionOffset getOffset() {
+            long at = this.reader == null ? 0L : ((KafkaSourcePartitionOffset) this.reader.getOffset()).partitionOffset();
+            return new RateStreamPartitionOffset(this.number, at, 0L);
+        }
+
+        public void onTaskCompletion(TaskContext context) {
+            try {
+                this.close();
+            } catch (IOException error) {
+                LOG.debug("a reader cannot be closed", error);
+            }
+        }
+
+        public void close() throws IOException {
+            if (this.reader != null && !this.closed) {
+                this.closed = true;
+                this.reader.close();
+            }
         }
     }
 }

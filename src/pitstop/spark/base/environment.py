@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pitstop.control.ports import NoOtherRun, Ownership
 from pitstop.maps.ports import Fence, MapStore
-from pitstop.model.config import MAX_AHEAD_MS, JobConfig, ProcessingGuarantee
+from pitstop.model.config import MAX_AHEAD_MS, Execution, JobConfig, ProcessingGuarantee
 from pitstop.model.left_out import LeftOut
 
 LATENCY_IN_ENGINE_MS = 1_000
@@ -86,8 +86,18 @@ class Environment:
     latency_ms: int = 0
     """The longest that the results of a row may take, in milliseconds; 0: no time lies between epochs (spark.running.pace)."""
 
+    real_time_ms: int | None = None
+    """The length of an epoch in real time, in milliseconds; None: the job runs in epochs (option execution)."""
+
     def by_options(self, config: JobConfig) -> Environment:
         """Return the environment with what the options of the job say of its rows."""
         usual_ms = LATENCY_IN_ENGINE_MS if self.in_engine else 0
         latency_ms = usual_ms if config.max_latency_ms is None else config.max_latency_ms
-        return replace(self, count_rows=config.metrics_enabled, max_ahead_ms=config.max_ahead_ms, latency_ms=latency_ms)
+        real_time_ms = config.snapshot_interval_ms if config.execution is Execution.REALTIME else None
+        return replace(
+            self,
+            count_rows=config.metrics_enabled,
+            max_ahead_ms=config.max_ahead_ms,
+            latency_ms=latency_ms,
+            real_time_ms=real_time_ms,
+        )

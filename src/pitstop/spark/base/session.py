@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pitstop.machine import class_archive
+from pitstop.machine.cache_folder import is_made
 from pitstop.machine.class_jar import class_jar, put_on_class_path
 from pitstop.machine.java import find_java, spark_home, version_of
 from pitstop.machine.private import UMASK
@@ -24,7 +25,15 @@ from pitstop.spark.internals.gateways import end_strangers
 from pitstop.spark.internals.joining import CLIENT_VARIABLE
 from pitstop.spark.internals.numpy_arguments import know_numpy_arguments
 from pitstop.spark.internals.packages import add_packages
-from pitstop.spark.internals.settings import FILE_MANAGER, PRIVATE_SOCKETS, ROCKSDB, STATE_PROVIDER, WORKER, without_rules
+from pitstop.spark.internals.settings import (
+    FILE_MANAGER,
+    HAND_OVER,
+    PRIVATE_SOCKETS,
+    ROCKSDB,
+    STATE_PROVIDER,
+    WORKER,
+    without_rules,
+)
 
 _MEMBERS = "spark.pitstop.members"
 """The setting of a session on our members: their ids."""
@@ -110,8 +119,11 @@ def build_session(
     own_options = [*options, f"-Djava.io.tmpdir={temporary}", GIVES_BACK]
     to_use = class_archive.to_use(class_archive.class_archive(java, spark_home()))
     archiving = class_archive.to_make(archive_classes) if archive_classes is not None else []
+    in_jar: dict[str, str] = {}
     if archive_classes is None:  # of a class path that is a part of all others: Java may then use the archive with any
-        put_on_class_path(class_jar(spark_home()), os.environ)
+        jar = class_jar(spark_home())
+        put_on_class_path(jar, os.environ)
+        in_jar = HAND_OVER if cluster.is_here and jar is not None and is_made(jar) else {}
     builder = (
         SparkSession.builder.master(own.master if own is not None else cluster.master)
         .appName("pitstop")
@@ -133,7 +145,8 @@ def build_session(
         .config("spark.driver.memory", os.environ.get(DRIVER_MEMORY, "2g"))
     )
     on_cluster = _executors(own, [*options, *to_use]) if own is not None else _ports(cluster, options)
-    for key, value in (on_cluster | STREAM_SETTINGS | FILE_MANAGER | WORKER | (settings or {}) | PRIVATE_SOCKETS).items():
+    own_settings = STREAM_SETTINGS | FILE_MANAGER | WORKER | in_jar
+    for key, value in (on_cluster | own_settings | (settings or {}) | PRIVATE_SOCKETS).items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     end_strangers(session)

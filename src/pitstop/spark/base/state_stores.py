@@ -7,7 +7,7 @@ import os
 from pyspark.sql import SparkSession
 
 from pitstop.errors import UsageError
-from pitstop.model.config import JobConfig, StateStore
+from pitstop.model.config import Execution, JobConfig, StateStore
 from pitstop.model.snapshot import SnapshotManifest
 from pitstop.plan.model import Plan
 from pitstop.plan.rules import first_only_on_disk
@@ -58,6 +58,8 @@ def chosen_store(
     """
     if config.state_store is not StateStore.AUTO:
         return config.state_store
+    if config.execution is Execution.REALTIME:
+        return StateStore.ROCKSDB  # Spark takes no other store there
     most = memory_for_state(spark)
     if not in_steps or not str(spark.sparkContext.master).startswith("local") or first_only_on_disk(plan) is not None:
         return StateStore.ROCKSDB

@@ -170,6 +170,12 @@ def source_relations(frame: DataFrame) -> list[int]:
     return numbers
 
 
+def runs_python(frame: DataFrame) -> bool:
+    """Return True if Python functions compute some of the rows of a DataFrame, as far as its analysed plan tells."""
+    patterns = classes(frame.sparkSession).org.apache.spark.sql.catalyst.trees.TreePattern
+    return bool(analyzed(frame).containsPattern(patterns.PYTHON_UDF()))
+
+
 def check_streamable(frame: DataFrame) -> None:
     """Raise Spark's AnalysisException if it would refuse to run this streaming DataFrame in append mode."""
     catalyst = classes(frame.sparkSession).org.apache.spark.sql.catalyst

@@ -25,6 +25,10 @@ PRIVATE_SOCKETS = {"spark.python.unix.domain.socket.enabled": "true"}
 """Settings that let Java and Python talk through sockets in ``java.io.tmpdir`` instead of ports of the machine. For each result
 PySpark opens a port and waits there for one connection without a time limit; whoever connects first would get it."""
 
+HAND_OVER = {"spark.shuffle.manager.incremental": "HandOver"}
+"""The setting with which jobs in real time hand rows over within the JVM (HandOver.java). Spark's own way opens a port for
+everybody. Spark does not start with a class that it does not find."""
+
 FILE_MANAGER = {
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"

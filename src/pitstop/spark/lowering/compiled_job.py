@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 
 from pitstop.errors import PipelineError
-from pitstop.model.config import JobConfig, StateStore
+from pitstop.model.config import Execution, JobConfig, StateStore
 from pitstop.model.snapshot import SnapshotManifest
 from pitstop.pipeline.stages import Pipeline
 from pitstop.plan.model import Plan
@@ -19,6 +19,7 @@ from pitstop.spark.base.environment import SourceSettings
 from pitstop.spark.base.session import apply_settings, placement_of
 from pitstop.spark.base.state_stores import chosen_store, store_of, use_state_store
 from pitstop.spark.lowering.compile import bounded, compile_pipeline, grows_in_steps
+from pitstop.spark.lowering.real_time import check_real_time
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,8 @@ def compile_job(
     apply_settings(spark, config.partitions or default_partitions(spark), config.spark)
     plan = plan or compile_pipeline(spark, pipeline, sources, config.partitions, runs_already, read_tables)
     check_state_store(plan, config.state_store)
+    if config.execution is Execution.REALTIME:
+        check_real_time(spark, pipeline, sources)
     use_state_store(spark, config, chosen_store(spark, config, plan, None, grows_in_steps(pipeline)))
     if config.max_accumulated_records is not None and bounded(pipeline):
         raise PipelineError(

@@ -97,6 +97,8 @@ class Lowering:
     saved_layouts: Mapping[str, StateLayout] = field(default_factory=dict)
     """Stage -> the form in which the checkpoint keeps its state. The state of other stages is kept in today's form."""
     layouts: dict[str, StateLayout] = field(default_factory=dict)
+    row_by_row: bool = False
+    """True if stages with state take rows as they come, in real time; else those of an epoch together."""
     tables: dict[str, DataFrame] = field(default_factory=dict)
     """Hash join stage -> its table, if it has been read already or is asked for."""
     keeps_tables: bool = True
@@ -400,7 +402,7 @@ def _rolling_aggregate(spec: RollingSpec, lowering: Lowering, node: Node, inputs
     if saved_layout is not None and saved_layout.form != COLUMNS:
         return _stateful(lowering, node, lower_rolling_as_text(node, spec, inputs[0]))
     restored = lowering.restored.get((node.name, "state"))
-    return _stateful(lowering, node, lower_rolling(node, spec, inputs[0], restored, lowering.strict))
+    return _stateful(lowering, node, lower_rolling(node, spec, inputs[0], restored, lowering.strict, lowering.row_by_row))
 
 
 @lower.register

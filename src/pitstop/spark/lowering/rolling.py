@@ -32,17 +32,23 @@ ROW, SAVED, AT = "__row", "__saved", "__at"
 
 
 def lower_rolling(
-    node: Node, spec: RollingSpec, frame: DataFrame, restored: DataFrame | None = None, strict: bool = False
+    node: Node,
+    spec: RollingSpec,
+    frame: DataFrame,
+    restored: DataFrame | None = None,
+    strict: bool = False,
+    row_by_row: bool = False,
 ) -> tuple[DataFrame, StateLayout]:
     """Return each row with the results of its key so far, and the layout of the state.
 
     ``restored`` holds saved state to begin with. ``strict``: inputs of types that an aggregate does not take are refused.
+    ``row_by_row``: rows are taken in as they come, and not those of an epoch by their event times.
     """
     aggregation, lifted, fields, timestamp = lifted_rows(node, spec, frame, strict)
     at = F.unix_millis(F.col(quoted(timestamp))) if timestamp is not None else F.lit(None).cast("bigint")
     rows = lifted.withColumn(AT, at).withColumnsRenamed({name: _lifted(name) for name in aggregation.combines})
     state = StructType([*fields.fields, StructField(LAST, LongType())])
-    fold = Fold(_steps(rows, aggregation, fields), rows.schema, state, ordered=spec.timestamp is not None)
+    fold = Fold(_steps(rows, aggregation, fields), rows.schema, state, ordered=spec.timestamp is not None and not row_by_row)
     columns = [*key_columns(rows, spec.keys), F.struct(*map(quoted, rows.columns)).alias(ROW)]
     coming = rows.select(*columns)
     if restored is not None:

@@ -34,6 +34,7 @@ from pitstop.spark.running.early import EarlyResults
 from pitstop.spark.running.epochs import EpochRecords, EpochWriter, WriteSink
 from pitstop.spark.running.idle import IdleWatch, idle_watch
 from pitstop.spark.running.pace import Pace
+from pitstop.spark.running.row_writer import RowWriter
 from pitstop.spark.sinks import write_sink
 from pitstop.spark.state.saved import SavedStage
 
@@ -47,7 +48,7 @@ class RunningQuery:
 
     query: StreamingQuery
     checkpoint: Checkpoint
-    writer: EpochWriter
+    writer: EpochWriter | RowWriter
     idle: IdleWatch | None
     """The watch for idle stages; None if none can be idle."""
     tables: tuple[DataFrame, ...]
@@ -83,12 +84,11 @@ class RunningQuery:
         hash joins; without them the query reads each table when its epochs ask for it.
         """
         allow_early_watermarks(spark)
-        kept_state = _kept_state(Checkpoint(checkpoint))
         lowering = Lowering(
             spark,
             environment.sources,
             open_source=open_source,
-            saved_layouts=kept_state,
+            saved_layouts=kept_state(Checkpoint(checkpoint)),
             count_rows=environment.count_rows,
             max_ahead_ms=environment.max_ahead_ms,
             tables=dict(tables or {}),
@@ -139,12 +139,18 @@ class RunningQuery:
         """
         if not self.writer.close(timeout):
             raise EngineError(f"The running epoch did not end within {timeout:.0f} seconds.")
-        self._await_commit(self.writer.last_written)
+        self.await_commit(self.writer.last_written)
         # Spark says what an epoch did a moment after its commit.
         wait_until(lambda: not self.active or self._told() >= self.writer.last_written, _PROGRESS_WAIT)
         # What runs from here on has written nothing and will not be committed: it may be interrupted.
-        self.query.stop()
+        self.end()
         return self.checkpoint.committed()
+
+    def end(self) -> None:
+        """End at once: an epoch that is under way stays uncommitted."""
+        self.query.stop()
+        if isinstance(self.writer, RowWriter):
+            self.writer.end()
 
     def drop_tables(self) -> None:
         """Forget the tables of hash joins, so that a query started after this one reads them anew."""
@@ -163,13 +169,14 @@ class RunningQuery:
         progress = self.query.lastProgress
         return -1 if progress is None else int(progress.batchId)
 
-    def _await_commit(self, epoch: int) -> None:
+    def await_commit(self, epoch: int) -> None:
+        """Wait until Spark has committed an epoch that is written; EngineError if it does not."""
         wait_until(lambda: not self.active or self.checkpoint.committed() >= epoch, _COMMIT_WAIT)
         if self.checkpoint.committed() < epoch and self.query.exception() is None:
             raise EngineError(f"Epoch {epoch} was written and not committed within {_COMMIT_WAIT:.0f} seconds.")
 
 
-def _kept_state(checkpoint: Checkpoint) -> dict[str, StateLayout]:
+def kept_state(checkpoint: Checkpoint) -> dict[str, StateLayout]:
     """Return stage -> the form in which the checkpoint keeps its state; nothing if it keeps none yet."""
     plan = checkpoint.facts().get("plan")
     return Plan.from_dict(plan).stateful if plan is not None else {}

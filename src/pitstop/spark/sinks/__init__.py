@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from pitstop.errors import PipelineError, UsageError
@@ -79,6 +80,21 @@ def unreadable(sink: Any, name: str) -> None:
 
 
 @dataclass(frozen=True)
+class AtOnce(Generic[S]):
+    """The way in which a kind of sink takes the rows of jobs in real time: as they come, and some again after a failure."""
+
+    refuses: Callable[[S], str | None]
+    """Gives the reason why this sink cannot: a clause that goes on ``Sink 'name' (place) ...``; None if it can."""
+    rows: Callable[[S, DataFrame], DataFrame]
+    """Gives what is to be written of rows, as columns of texts."""
+    write: Callable[[S, pa.Table, EpochContext], int]
+    """Writes such rows, in their order, unless the run has lost its job; returns their number. A row that is written again
+    changes nothing that is newer."""
+    mark: Callable[[S, EpochContext], None]
+    """Notes that all rows of an epoch are written, unless the run has lost its job."""
+
+
+@dataclass(frozen=True)
 class SinkKind(Generic[S]):
     """The engine's knowledge of a kind of sink. ``S`` is the class of its descriptors."""
 
@@ -112,6 +128,8 @@ class SinkKind(Generic[S]):
     """Gives the sink with its paths as ``whole(path)`` says, which knows what a relative path and ``~`` count from."""
     secrets: tuple[str, ...] = ()
     """The fields whose secrets it looks up when it writes (pitstop.machine.named_secrets). No other field may name one."""
+    at_once: AtOnce[S] | None = None
+    """Writes rows as they come, in jobs in real time; None: it writes whole epochs alone."""
     look: Callable[[S, tuple[tuple[str, str], ...]], str] | None = None
     """Connects and tells what is there for rows of these columns (name, Spark type), for ``check``: a clause that goes on ``Sink
     'name' (place) ...``; None: there is nothing to connect to. It runs in a thread of its own, and changes nothing."""
@@ -149,6 +167,26 @@ def write_sink(node: Node, rows: DataFrame, epoch: int, environment: Environment
             if not kind.secrets or type(error) is not UsageError:
                 raise
             raise UsageError(f"Sink '{node.name}' ({node.location}): {error.message}", **error.details) from error
+
+
+def write_at_once(node: Node, rows: pa.Table, epoch: int, environment: Environment) -> int:
+    """Write rows of an epoch in real time into the sink of a node as they come; return their number."""
+    with errors_without_secrets(), errors_of_sink(node):
+        return at_once(node).write(node.sink, rows, _context(node, epoch, environment))
+
+
+def mark_epoch(node: Node, epoch: int, environment: Environment) -> None:
+    """Note in the sink of a node that all rows of an epoch in real time are written."""
+    with errors_without_secrets(), errors_of_sink(node):
+        at_once(node).mark(node.sink, _context(node, epoch, environment))
+
+
+def at_once(node: Node) -> AtOnce[Any]:
+    """Return the way in which a sink takes rows in real time; PipelineError if it takes whole epochs alone."""
+    way = sink_kind(node).at_once
+    if way is None:
+        raise PipelineError(f"Sink '{node.name}' ({node.location}) writes whole epochs alone.")
+    return way
 
 
 def rehearse_sink(node: Node, rows: DataFrame, epoch: int, environment: Environment) -> None:

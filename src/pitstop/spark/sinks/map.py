@@ -20,7 +20,7 @@ from pitstop.kit.counts import counted
 from pitstop.kit.wire import from_json_text, json_text
 from pitstop.maps.json_form import OPTIONS
 from pitstop.maps.model import SHOWN, is_too_long
-from pitstop.maps.ports import EpochId
+from pitstop.maps.ports import EpochId, MapStore
 from pitstop.model.config import ProcessingGuarantee
 from pitstop.model.left_out import LeftOut
 from pitstop.pipeline.sinks import MapSink
@@ -29,23 +29,20 @@ from pitstop.spark.base.columns import to_column
 from pitstop.spark.base.naming import quoted
 from pitstop.spark.base.row_order import ORDER, order_of, order_of_time
 from pitstop.spark.base.stars import stars_without
-from pitstop.spark.sinks import STORE, EpochContext, SinkKind
+from pitstop.spark.sinks import STORE, AtOnce, EpochContext, SinkKind
 
 _KEY, _VALUE = "__key_of_entry", "__value_of_entry"
 
 
 def write_map(sink: MapSink, rows: DataFrame, context: EpochContext) -> int:
     """Apply one epoch's rows, in their order, to the map; return the number of rows with a key."""
-    run = context.run
-    if run.maps is None:
-        raise EngineError(f"Sink '{context.stage}' writes to a map, and this run has no store of maps.")
+    run, maps = context.run, _maps(context)
     changes = changes_of(sink, rows, context)
-    exactly_once = run.guarantee is not ProcessingGuarantee.AT_LEAST_ONCE
-    epoch = EpochId(context.lineage, context.stage, context.epoch, run.known_as, context.digest) if exactly_once else None
+    epoch = _epoch_of(context)
     if sink.function is not None:
-        write = partial(run.maps.update_epoch, sink.map, changes.pairs, _on_values(sink.function), epoch, run.fence)
+        write = partial(maps.update_epoch, sink.map, changes.pairs, _on_values(sink.function), epoch, run.fence)
     else:
-        write = partial(run.maps.write_epoch, sink.map, changes.pairs, epoch, run.fence, changes.orders)
+        write = partial(maps.write_epoch, sink.map, changes.pairs, epoch, run.fence, changes.orders)
     run.begins()
     written = run.ownership.patiently(write)
     if written is not None and written.older:
@@ -57,6 +54,40 @@ def write_map(sink: MapSink, rows: DataFrame, context: EpochContext) -> int:
                 f"all {written.older} rows of an epoch for sink '{context.stage}' are left out: map '{sink.map}' has newer ones",
             )
     return len(changes.pairs)
+
+
+def _write_rows(sink: MapSink, rows: pa.Table, context: EpochContext) -> int:
+    """Apply rows of an epoch in real time, in their order, to the map; return the number of those with a key."""
+    run = context.run
+    changes = _changes_in(sink, rows, context)
+    write = partial(_maps(context).write_epoch, sink.map, changes.pairs, None, run.fence, changes.orders)
+    written = run.ownership.patiently(write)
+    if written is not None and written.older:
+        run.left_out(context.stage, LeftOut.OLDER, written.older)
+    return len(changes.pairs)
+
+
+def _mark_epoch(sink: MapSink, context: EpochContext) -> None:
+    run = context.run
+    run.ownership.patiently(partial(_maps(context).write_epoch, sink.map, [], _epoch_of(context), run.fence))
+
+
+def _maps(context: EpochContext) -> MapStore:
+    if context.run.maps is None:
+        raise EngineError(f"Sink '{context.stage}' writes to a map, and this run has no store of maps.")
+    return context.run.maps
+
+
+def _refuses_rows(sink: MapSink) -> str | None:
+    if sink.function is None:
+        return None
+    return f"computes entries from the ones before ({sink.mode}), and would see some rows twice after a failure"
+
+
+def _epoch_of(context: EpochContext) -> EpochId | None:
+    run = context.run
+    exactly_once = run.guarantee is not ProcessingGuarantee.AT_LEAST_ONCE
+    return EpochId(context.lineage, context.stage, context.epoch, run.known_as, context.digest) if exactly_once else None
 
 
 @dataclass(frozen=True)
@@ -99,6 +130,11 @@ def changes_of(sink: MapSink, rows: DataFrame, context: EpochContext) -> Changes
 
     Rows without a key, or with one that the store cannot keep, are left out and reported: they would fail every epoch with them.
     """
+    return _changes_in(sink, _in_order(columns_of(sink, rows).toArrow(), sink.comes.shuffled), context)
+
+
+def columns_of(sink: MapSink, rows: DataFrame) -> DataFrame:
+    """Return key and value of each change as texts, and its order if it has one."""
     columns = [column for column in rows.columns if column != ORDER]
     expressions = {_KEY: sink.key, **{f"{ORDER}_{number}": value for number, value in enumerate(sink.order_by or ())}}
     if sink.value is not None and sink.mode not in ("delete", "update"):
@@ -113,9 +149,10 @@ def changes_of(sink: MapSink, rows: DataFrame, context: EpochContext) -> Changes
     order = _order(sink, rows, [name for column, name in names.items() if column.startswith(ORDER)])
     # As SQL: each call of Spark's functions from Python would cost an epoch time.
     texts = [f"CAST({quoted(names[_KEY])} AS STRING) AS key", f"{value} AS value"]
-    table = _in_order(
-        rows.selectExpr(*texts, *([] if order is None else [f"{order} AS ordering"])).toArrow(), sink.comes.shuffled
-    )
+    return rows.selectExpr(*texts, *([] if order is None else [f"{order} AS ordering"]))
+
+
+def _changes_in(sink: MapSink, table: pa.Table, context: EpochContext) -> Changes:
     keys, values, *orders = (column.to_pylist() for column in table.columns)
     changes = Changes(list(zip(keys, values, strict=True)), orders[0] if orders else None)
     if table.column("key").null_count:
@@ -243,6 +280,7 @@ KIND = SinkKind(
     reads_once=True,
     transactional=True,
     handles_epochs=True,
+    at_once=AtOnce(_refuses_rows, columns_of, _write_rows, _mark_epoch),
     place=map_of,
     example=lambda sink, name: map_of(sink),
 )

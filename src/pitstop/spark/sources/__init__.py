@@ -97,6 +97,8 @@ class SourceKind:
     """True if its readers look up the secrets that its options name, when they begin (pitstop.machine.named_secrets)."""
     look: Callable[[SparkSession, Source], Look] | None = None
     """Connects and tells what is there, for ``check``; None: there is nothing to connect to. It runs in a thread of its own."""
+    real_time: bool = False
+    """True if its readers give rows as they come, in epochs in real time (option execution)."""
     seek: Callable[[SparkSession, Source, str, str, str | None], Sought] | None = None
     """``(session, source, place, saved offset, planned offset)`` -> the place that a text names, for the option ``seek``;
     NoSuchPlaceError if there is none such. The planned offset is the end of an epoch that was cut off, if there is one. None: it

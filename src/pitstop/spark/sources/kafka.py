@@ -170,6 +170,7 @@ KIND = SourceKind(
     has_limit=lambda source: True,
     placed=_placed,
     secrets=True,
+    real_time=True,
     look=_look,
     seek=_seek,
     judge=_judge,

@@ -27,6 +27,7 @@ from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.lowering import source as lower_source
 from pitstop.spark.lowering.compiled_job import CompiledJob
+from pitstop.spark.running.epochs import EpochWriter
 from pitstop.spark.running.query import RunningQuery
 from pitstop.spark.sources import source_kind
 from pitstop.spark.sources.shared import GATE, reached
@@ -48,6 +49,7 @@ class GatedQuery:
 
     def go(self, environment: Environment) -> RunningQuery:
         """Open the gate: from now on the query runs as part of this run of the job."""
+        assert isinstance(self.running.writer, EpochWriter), "queries in real time do not wait at gates"
         self.running.writer.belong_to(environment, self.running.checkpoint.epoch_of_before())
         self.gate.touch()
         return self.running
@@ -68,7 +70,7 @@ def start_gated(
     ``rehearsed`` is the checkpoint that a rehearsal has left. ``claim`` gets the folder of the query's own checkpoint before it
     is made. EngineError if the query does not reach the gate.
     """
-    if not can_wait_at_gate(job.pipeline, job.plan):
+    if environment.by_options(job.config).real_time_ms is not None or not can_wait_at_gate(job.pipeline, job.plan):
         return None
     lineage = new_lineage()
     checkpoint = data.job(environment.job_id).checkpoint(lineage)

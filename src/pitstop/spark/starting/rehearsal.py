@@ -42,7 +42,12 @@ def rehearse(job: CompiledJob, environment: Environment, snapshot: Path, folder:
     Checkpoint(target).rename_query()
     before = Checkpoint(target).committed()
     own = dataclasses.replace(
-        environment.by_options(job.config), latency_ms=0, lineage="rehearsal", work_dir=folder, log=lambda *_: None
+        environment.by_options(job.config),
+        latency_ms=0,
+        real_time_ms=None,
+        lineage="rehearsal",
+        work_dir=folder,
+        log=lambda *_: None,
     )
     tables = HashJoinTables(job.spark, job.pipeline, own, target).at_start()
     running = RunningQuery.start(
