@@ -51,7 +51,10 @@ def test_the_form_of_pods_is_taken_as_it_was_written(kubectl):
             "affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}},
             "topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}],
         },
-        "controlPlane": {"resources": {"requests": {"cpu": 2, "memory": "4Gi"}}, "scheduling": {"nodeSelector": {"disk": "nvme"}}},
+        "controlPlane": {
+            "resources": {"requests": {"cpu": 2, "memory": "4Gi"}},
+            "scheduling": {"nodeSelector": {"disk": "nvme"}},
+        },
         "labels": {"team": "fleet"},
         "annotations": {"example.org/scrape": "yes"},
         "env": [{"name": "TZ", "value": "UTC"}, {"name": "KEY", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}],

@@ -323,10 +323,13 @@ def test_a_file_url_is_a_folder_of_this_machine(type_, url):
 @pytest.mark.parametrize(
     ("job", "said"),
     [
-        ("SINK INTO seen SELECT * FROM tail", r"^From line 1, column 46 to line 1, column 49: What mapping 'tail' of TYPE CsvTail reads must lie"),
+        (
+            "SINK INTO seen SELECT * FROM tail",
+            r"^From line 1, column 46 to line 1, column 49: What mapping 'tail' of TYPE CsvTail",
+        ),
         (
             "INSERT INTO away SELECT * FROM rows",
-            r"^From line 1, column 29 to line 1, column 32: What is written into mapping 'away' of TYPE File must lie",
+            r"^From line 1, column 29 to line 1, column 32: What is written into mapping 'away'",
         ),
     ],
 )
