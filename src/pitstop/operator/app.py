@@ -101,18 +101,20 @@ class Operator:
             self.leads.clear()
             LEADS.set(0)
             self.stop()
-            if still_leads:  # another operator may lead once all work here has ended
-                self._wait_for(workers)
+            # Another operator may lead once all work here has ended. What hangs ends with this process, and the lease expires.
+            if still_leads and self._wait_for(workers):
                 lead.give_back()
         finally:
             self._servers.close()
             api.close()
 
-    def _wait_for(self, workers: Workers[Key]) -> None:
+    def _wait_for(self, workers: Workers[Key]) -> bool:
+        """Wait until all work has ended. False if a worker is still held up after a while."""
         deadline = time.monotonic() + _END_SECONDS
-        workers.join(_END_SECONDS)
+        all_ended = workers.join(_END_SECONDS)
         for errands in (self._slow.codes, self._slow.exports):
             errands.wait(max(0.0, deadline - time.monotonic()))
+        return all_ended
 
     def _places_of(self, key: Key) -> Places:
         cluster = self._world.cluster_of(key)
