@@ -67,3 +67,10 @@ def serving(first, piece=b""):
         finally:
             over.set()
             listener.shutdown(socket.SHUT_RDWR)
+
+
+@contextmanager
+def hanging():
+    """The URL of a server that takes connections, and never answers."""
+    with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"

@@ -1,4 +1,4 @@
-"""What one viewer asks for and leaves, over and over, ends no query of an operator."""
+"""What one viewer asks for and leaves, over and over, ends no query of an operator, and has limits of its own."""
 
 import threading
 import time
@@ -21,11 +21,30 @@ SECONDS = 240.0
 """The longest that it may take on a busy machine until their process has ended for it, and the attacker is told to wait."""
 
 
-def test_queries_that_a_viewer_leaves_end_no_query_of_an_operator(stack, tmp_path):
-    token = tmp_path / "viewer-token"
-    token.write_text(VIEWER)
-    token.chmod(0o600)
-    client = stack.start_server(options=("--viewer-token-file", str(token)))
+@pytest.fixture
+def token(tmp_path):
+    file = tmp_path / "viewer-token"
+    file.write_text(VIEWER)
+    file.chmod(0o600)
+    return ("--viewer-token-file", str(file))
+
+
+def test_a_viewers_query_has_less_time_than_an_operators_and_says_so(stack, token):
+    client = stack.start_server(options=(*token, "--viewer-query-seconds", "1.5"))
+    client.sql("CREATE MAPPING cars (__key VARCHAR, owner VARCHAR) TYPE IMap; SINK INTO cars VALUES ('v1', 'Ada')")
+    # Its rows are many, and none of them is sent before all are there.
+    slow = "SELECT count(DISTINCT xxhash64(b.id)) AS n FROM cars, (SELECT explode(sequence(1, 3000000)) AS id) AS b"
+    headers = {"Authorization": f"Bearer {VIEWER}"}
+    answer = httpx2.post(f"{stack.url}/api/v1/sql", json={"statements": slow}, headers=headers, timeout=300)
+    assert (
+        "The query took more than 2 seconds, which is the limit of a viewer's query: ask for less, or have the server"
+        in answer.text
+    )
+    assert [row["n"] for row in client.sql(slow)] == [3_000_000]
+
+
+def test_queries_that_a_viewer_leaves_end_no_query_of_an_operator(stack, token):
+    client = stack.start_server(options=token)
     client.sql("CREATE MAPPING cars (__key VARCHAR, owner VARCHAR) TYPE IMap; SINK INTO cars VALUES ('v1', 'Ada'), ('v2', 'Bob')")
     over, left = threading.Event(), []
 

@@ -43,6 +43,30 @@ def test_a_cluster_shows_its_status_and_members_and_is_scaled(kubectl):
     assert kubectl.get("hz", "hazelcast")["spec"]["clusterSize"] == 5
 
 
+def test_the_form_of_pods_is_taken_as_it_was_written(kubectl):
+    pods = {
+        "scheduling": {
+            "nodeSelector": {"disk": "ssd"},
+            "tolerations": [{"key": "dedicated", "operator": "Exists", "tolerationSeconds": 60}],
+            "affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}},
+            "topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}],
+        },
+        "controlPlane": {
+            "resources": {"requests": {"cpu": 2, "memory": "4Gi"}},
+            "scheduling": {"nodeSelector": {"disk": "nvme"}},
+        },
+        "labels": {"team": "fleet"},
+        "annotations": {"example.org/scrape": "yes"},
+        "env": [{"name": "TZ", "value": "UTC"}, {"name": "KEY", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}],
+        "serviceAccountName": "reader",
+        "tls": {"secretName": "certificate"},
+        "executorServices": [{"name": "e", "poolSize": 2}],
+    }
+    kubectl.apply(cluster_of(**pods))
+    spec = kubectl.get("hz", "hazelcast")["spec"]
+    assert {name: spec.get(name) for name in pods} == pods
+
+
 def test_a_lossless_restart_needs_a_place_to_keep_things(kubectl):
     lossless = {"instance": {"losslessRestartEnabled": True}}
     assert "losslessRestartEnabled needs spec.persistence.baseDir" in refusal(kubectl, cluster_of(jet=lossless))

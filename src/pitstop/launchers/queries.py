@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import math
 import queue
 import subprocess
 import sys
@@ -18,9 +19,20 @@ from pitstop.control.ports import RunHandle
 from pitstop.errors import BusyError, EngineError, UsageError, from_dict
 from pitstop.kit.jsonable import to_json
 from pitstop.launchers.processes import handle_of, kill_all
+from pitstop.launchers.spent_seconds import SpentSeconds
 from pitstop.machine.rotating import Rotation, start_pump
 from pitstop.model.data_folder import DataFolder
-from pitstop.model.selecting import BEGIN_ANEW, MOST_ROWS, OPERATOR, USUAL_SECONDS, Asker, Select
+from pitstop.model.selecting import (
+    BEGIN_ANEW,
+    HOUR_SECONDS,
+    MOST_ROWS,
+    OPERATOR,
+    USUAL_HOUR_SECONDS,
+    USUAL_SECONDS,
+    VIEWER_SECONDS,
+    Asker,
+    Select,
+)
 
 IDLE_SECONDS = 15 * 60.0
 """The seconds without a query after which the process is ended: it keeps a JVM."""
@@ -194,9 +206,13 @@ class QueryProcess:
         seconds: float = USUAL_SECONDS,
         rows: int = MOST_ROWS,
         viewers: bool = False,
+        hour_seconds: float = USUAL_HOUR_SECONDS,
     ) -> None:
         """``rotation``: of its log. ``seconds``, ``rows``: the most that a query may take and give, unless it reads a stream.
-        ``viewers``: it is the process of theirs."""
+
+        ``viewers``: it is the process of theirs, who read no streams. All queries of one may take ``hour_seconds`` an hour.
+        """
+        self._viewers, self._spent = viewers, SpentSeconds(hour_seconds)
         self._work, self._log = (data.viewer_queries, data.viewer_queries_log) if viewers else (data.queries, data.queries_log)
         self._barred: dict[str, float] = {}
         """Viewer -> the monotonic time at which a next query of theirs may come."""
@@ -212,18 +228,26 @@ class QueryProcess:
         return _Answers(lambda: self._ask(make, asker.user), self._rest, self._log.name)
 
     def _ask(self, make: Callable[[int], Select], user: str) -> tuple[_Process, int]:
-        process, number = self._begin(user)
+        process, number, seconds_left = self._begin(user)
         try:
             self._wait_for(process)
-            request = dataclasses.replace(make(number), seconds=self._seconds, most_rows=self._rows)
-            process.say({"select": to_json(request)})
+            process.say({"select": to_json(self._limited(make(number), seconds_left))})
         except BaseException:
             process.queries.pop(number, None)
             process.going.discard(number)
             process.users.pop(number, None)
+            self._spent.end(number)
             self._rest()
             raise
         return process, number
+
+    def _limited(self, select: Select, seconds_left: float) -> Select:
+        """Return a query with its limits. ``seconds_left``: the time that its viewer has left in this hour."""
+        if not self._viewers:
+            return dataclasses.replace(select, seconds=self._seconds, most_rows=self._rows)
+        limit = VIEWER_SECONDS if self._seconds <= seconds_left else HOUR_SECONDS
+        seconds = min(self._seconds, seconds_left)
+        return dataclasses.replace(select, seconds=seconds, most_rows=self._rows, limit=limit)
 
     def close(self) -> None:
         """End the process."""
@@ -234,8 +258,11 @@ class QueryProcess:
         if process is not None:
             _end(process)
 
-    def _begin(self, user: str) -> tuple[_Process, int]:
-        """Return the process and a query's number. The process is not ended until that query is over."""
+    def _begin(self, user: str) -> tuple[_Process, int, float]:
+        """Return the process, a query's number, and the time that its viewer has left.
+
+        The process is not ended until that query is over.
+        """
         with self._lock:
             barred = self._barred.get(user, 0.0) - time.monotonic()
             if barred > 0:
@@ -244,6 +271,13 @@ class QueryProcess:
                     f"ask again in {barred:.0f} seconds."
                 )
             self._barred.pop(user, None)
+            seconds_left = self._spent.left(user) if user else math.inf
+            if not seconds_left:
+                raise BusyError(
+                    f"Your queries have taken {self._spent.most:,.0f} seconds within an hour, which is as many as those of one "
+                    f"viewer may take: ask again in {self._spent.again_in(user):.0f} seconds, or have the server started with "
+                    f"more {HOUR_SECONDS}."
+                )
             if self._process is None or self._process.started.poll() is not None:
                 self._process = self._start()
             if user and self._process.of_user(user) >= MOST_OF_ONE:
@@ -255,7 +289,8 @@ class QueryProcess:
             self._process.going.add(self._last_number)
             if user:
                 self._process.remember(self._last_number, user)
-            return self._process, self._last_number
+                self._spent.begin(self._last_number, user)
+            return self._process, self._last_number, seconds_left
 
     def _wait_for(self, process: _Process) -> None:
         if not process.ready.wait(START_SECONDS):
@@ -288,7 +323,7 @@ class QueryProcess:
                 start_new_session=True,
             )
         process = _Process(popen, handle_of(popen.pid))
-        threading.Thread(target=_read, args=(process, self._bar), name="queries", daemon=True).start()
+        threading.Thread(target=_read, args=(process, self._bar, self._spent.end), name="queries", daemon=True).start()
         threading.Thread(target=self._give_up, args=(process,), name="unread queries", daemon=True).start()
         return process
 
@@ -349,7 +384,7 @@ class QueryProcesses:
         self._operators.close()
 
 
-def _read(process: _Process, bar: Callable[[str], None]) -> None:
+def _read(process: _Process, bar: Callable[[str], None], note_end: Callable[[int], None]) -> None:
     assert process.started.stdout is not None
     try:
         for line in process.started.stdout:
@@ -365,9 +400,12 @@ def _read(process: _Process, bar: Callable[[str], None]) -> None:
                 query.answers.put(message)
             if "end" in message or "error" in message:
                 process.going.discard(message["id"])
+                note_end(message["id"])
     finally:
         if process.started.wait() == BEGIN_ANEW and process.handle is not None:
             kill_all(process.handle)  # what it has computed, its Java computes still
+        for number in [*process.going]:
+            note_end(number)
         process.over.set()
         process.ready.set()
         for query in list(process.queries.values()):

@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 USUAL_SECONDS = 600.0
+QUERY_SECONDS, VIEWER_SECONDS, HOUR_SECONDS = "--query-seconds", "--viewer-query-seconds", "--viewer-seconds-per-hour"
+"""The options of the server that limit the time of a query, of a viewer's query, and of all queries of one viewer."""
+USUAL_HOUR_SECONDS = 14_400.0
 MOST_ROWS = 1_000_000
 BEGIN_ANEW = 75
 """The exit code of a process in whose place another one is to come."""
@@ -61,6 +64,8 @@ class Select:
     most_rows: int = MOST_ROWS
     seconds: float = USUAL_SECONDS
     """The time that a query of fixed data may take; a query of a stream goes on until nobody asks for its rows any more."""
+    limit: str = QUERY_SECONDS
+    """The option of the server that gives it so many seconds."""
 
 
 @dataclass(frozen=True)

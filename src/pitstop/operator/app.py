@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import structlog
 from lightkube import KubeConfig
@@ -18,7 +20,8 @@ from pitstop.operator.following import Servers
 from pitstop.operator.health import Health
 from pitstop.operator.kube.api import Api, ApiFault, Object, kube_config
 from pitstop.operator.kube.lease import LEASE_REQUEST_SECONDS, Lead
-from pitstop.operator.kube.queue import WorkQueue
+from pitstop.operator.kube.queue import Places, WorkQueue
+from pitstop.operator.kube.workers import Handle, Workers
 from pitstop.operator.reconciling.cluster import reconcile_cluster
 from pitstop.operator.reconciling.job import reconcile_job
 from pitstop.operator.reconciling.map import reconcile_map
@@ -30,8 +33,10 @@ from pitstop.operator.writing import Writer
 
 log = structlog.get_logger("pitstop.operator")
 
-WORKERS = 8
-"""The number of resources that are reconciled at once. What may take minutes is no work of theirs (errands)."""
+WORKERS, MOST_WORKERS = 8, 128
+"""The number of resources that are reconciled at once, and with those that wait for a server. Files and exports are errands."""
+MOST_OF_NAMESPACE, MOST_OF_CLUSTER = 48, 12
+"""The numbers of workers that may be at the resources of one namespace, and at those that ask the server of one cluster."""
 FETCHES, EXPORTS = Room(16, 8, 3), Room(32, 16, 16)
 """The numbers of files that are fetched, and of states that are exported, at once."""
 _STEP_SECONDS = 0.05
@@ -57,7 +62,7 @@ class Operator:
         self._settings = settings
         self._config = config or kube_config()
         self._stopped = threading.Event()
-        self._queue: WorkQueue[Key] = WorkQueue()
+        self._queue: WorkQueue[Key] = WorkQueue(places_of=self._places_of)
         self._world = World(self._connect, self._queue.add, settings.namespace)
         self._servers, self._retries, self._absences = Servers(), Retries(), Absences()
         self._slow = Slow(Errands(FETCHES, self._queue.add), Errands(EXPORTS, self._queue.add))
@@ -88,32 +93,36 @@ class Operator:
                 return
             self.leads.set()
             LEADS.set(1)
-            workers = [
-                threading.Thread(target=self._work, name=f"reconciling-{number}", daemon=True) for number in range(WORKERS)
-            ]
-            for worker in workers:
-                worker.start()
+            workers = Workers(self._queue, self._equipped, WORKERS, MOST_WORKERS)
+            workers.start()
             for key in self._world.everything():
                 self._queue.add(key)
             still_leads = lead.keep(self._stopped)
             self.leads.clear()
             LEADS.set(0)
             self.stop()
-            if still_leads:  # another operator may lead once all work here has ended
-                self._wait_for(workers)
+            # Another operator may lead once all work here has ended. What hangs ends with this process, and the lease expires.
+            if still_leads and self._wait_for(workers):
                 lead.give_back()
         finally:
             self._servers.close()
             api.close()
 
-    def _wait_for(self, workers: list[threading.Thread]) -> None:
+    def _wait_for(self, workers: Workers[Key]) -> bool:
+        """Wait until all work has ended. False if a worker is still held up after a while."""
         deadline = time.monotonic() + _END_SECONDS
-        for worker in workers:
-            worker.join(max(0.0, deadline - time.monotonic()))
+        all_ended = workers.join(_END_SECONDS)
         for errands in (self._slow.codes, self._slow.exports):
             errands.wait(max(0.0, deadline - time.monotonic()))
+        return all_ended
 
-    def _work(self) -> None:
+    def _places_of(self, key: Key) -> Places:
+        cluster = self._world.cluster_of(key)
+        of_cluster = [(("cluster", key.namespace, cluster), MOST_OF_CLUSTER)] if cluster is not None else []
+        return [(("namespace", key.namespace), MOST_OF_NAMESPACE), *of_cluster]
+
+    @contextlib.contextmanager
+    def _equipped(self) -> Iterator[Handle[Key]]:
         api = self._connect()
         around = Surroundings(
             api,
@@ -127,14 +136,13 @@ class Operator:
             self._absences,
         )
         try:
-            while (key := self._queue.take()) is not None:
-                WAITING.set(len(self._queue))
-                self._queue.done(key, failed=not self._look(around, key))
+            yield functools.partial(self._look, around)
         finally:
             api.close()
 
     def _look(self, around: Surroundings, key: Key) -> bool:
         """Reconcile one resource. False if that failed."""
+        WAITING.set(len(self._queue))
         kind, reconcile = RECONCILERS[key.kind]
         began = time.perf_counter()
         try:

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from pitstop.operator.kube.api import FIELD_MANAGER, Object
 from pitstop.operator.resources.cluster import Hazelcast
 from pitstop.operator.resources.parts import CLUSTER_PATTERN, GROUP, LONGEST_CLUSTER_NAME, USUAL_BASE_DIR, VERSION
+from pitstop.operator.resources.pods import OWN_LABELS
 
 PORT = 8701
 DATA = USUAL_BASE_DIR
 """The path at which the volume is mounted, unless spec.persistence.baseDir says otherwise."""
 CONTAINER = "hazelcast"
-NAME_LABEL, INSTANCE_LABEL, PART_LABEL = (f"app.kubernetes.io/{part}" for part in ("name", "instance", "component"))
-MANAGED = {"app.kubernetes.io/managed-by": FIELD_MANAGER}
+NAME_LABEL, INSTANCE_LABEL, PART_LABEL, MANAGED_LABEL = OWN_LABELS
+MANAGED = {MANAGED_LABEL: FIELD_MANAGER}
 """The label that all objects of a cluster carry. The operator watches objects with it."""
 MEMBER, CONTROL_PLANE, EXECUTOR = "member", "control-plane", "executor"
 STORE_KEY, PASSWORD_KEY, TOKEN_KEY = "url", "password", "token"
@@ -69,5 +70,8 @@ def labels(cluster: Named, part: str | None = None) -> dict[str, str]:
 
 def metadata(cluster: Named, name: str, part: str | None = None) -> Object:
     """Return the metadata of an object that is deleted with the cluster."""
-    own = {**labels(cluster, part), **MANAGED}
-    return {"name": name, "namespace": cluster.namespace, "labels": own, "ownerReferences": [cluster.owner]}
+    spec = cluster.resource.spec
+    all_labels = {**spec.own_labels, **labels(cluster, part), **MANAGED}
+    annotations = {"annotations": spec.own_annotations} if spec.own_annotations else {}
+    place = {"name": name, "namespace": cluster.namespace}
+    return {**place, "labels": all_labels, **annotations, "ownerReferences": [cluster.owner]}

@@ -7,20 +7,26 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import structlog
 
 from pitstop.client.away import Absence
 from pitstop.client.http import HttpService
-from pitstop.errors import PitstopError, UnreachableError
+from pitstop.errors import PitstopError, UnreachableError, WaitTimeoutError
 from pitstop.model.job import Progress
-from pitstop.service.results import ClusterInfo, JobStatus
+from pitstop.model.snapshot import SnapshotRecord
+from pitstop.service.results import ClusterInfo, JobStatus, MapFacts
 
 log = structlog.get_logger("pitstop.operator")
+
+T = TypeVar("T")
 
 _NO_PROGRESS = Progress()
 YOUNG_SECONDS = 15.0
 """The time after a connection is made in which a silent server is not yet reported as away."""
+READ_SECONDS = 15.0
+"""The time within which a server answers a question. What it is asked to do may take longer."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,7 @@ class Connection:
     def __init__(self, address: Address, job_changed: Callable[[str | None], None], cluster_changed: Callable[[], None]) -> None:
         self.address = address
         self.service = HttpService(address.url, address.token, program="kubernetes")
+        self._reads = HttpService(address.url, address.token, program="kubernetes", patience=READ_SECONDS)
         self._job_changed, self._cluster_changed = job_changed, cluster_changed
         self._lock = threading.Lock()
         self._jobs: dict[str, JobStatus] = {}
@@ -69,9 +76,23 @@ class Connection:
 
     def ask_again(self, job_id: str) -> None:
         """Read a job now, so that the effect of a verb is seen at once."""
-        status = dataclasses.replace(self.service.job(job_id), progress=_NO_PROGRESS)
+        status = dataclasses.replace(self._read(lambda: self._reads.job(job_id)), progress=_NO_PROGRESS)
         with self._lock:
             self._jobs[job_id] = status
+
+    def maps(self) -> list[MapFacts]:
+        """Return all maps of the cluster."""
+        return self._read(self._reads.maps)
+
+    def snapshots(self) -> list[SnapshotRecord]:
+        """Return all saved states of the cluster."""
+        return self._read(self._reads.snapshots)
+
+    def _read(self, question: Callable[[], T]) -> T:
+        try:
+            return question()
+        except WaitTimeoutError:
+            raise UnreachableError(f"The server at {self.address.url} has not answered within {READ_SECONDS:g} s.") from None
 
     def close(self) -> None:
         """Stop following the server. A request that is under way still gets its answer."""
@@ -110,8 +131,9 @@ class Connection:
             self._read_all()
 
     def _read_all(self) -> None:
-        jobs = {each.id: dataclasses.replace(each, progress=_NO_PROGRESS) for each in self.service.jobs(include_ended=True)}
-        info = self.service.server_info()
+        statuses = self._read(lambda: self._reads.jobs(include_ended=True))
+        jobs = {each.id: dataclasses.replace(each, progress=_NO_PROGRESS) for each in statuses}
+        info = self._read(self._reads.server_info)
         with self._lock:
             self._jobs, self._info, self._is_complete = jobs, info, True
         self._cluster_changed()

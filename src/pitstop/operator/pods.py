@@ -19,8 +19,8 @@ from pitstop.operator.cluster_names import (
     metadata,
 )
 from pitstop.operator.kube.api import Object
-from pitstop.operator.resources.cluster import ContainerResources
 from pitstop.operator.resources.parts import GROUP
+from pitstop.operator.resources.pods import ContainerResources
 from pitstop.operator.settings import Image
 
 TOKEN_MARK = f"{GROUP}/token"
@@ -50,6 +50,8 @@ def control_plane(cluster: Named, image: Image, token_mark: str) -> Object:
     ]
     ready = {"httpGet": {"path": "/readyz", "port": "http"}, "periodSeconds": 2, "timeoutSeconds": 5}
     container = _container(cluster, image, arguments, image.control_plane_cores, memory)
+    if spec.control_plane is not None and spec.control_plane.resources is not None:
+        container["resources"] = _resources(container["resources"], spec.control_plane.resources)
     container |= {
         "ports": [{"name": "http", "containerPort": PORT}],
         "startupProbe": ready | {"periodSeconds": 1, "failureThreshold": 300},
@@ -79,7 +81,7 @@ def members(cluster: Named, image: Image, token_mark: str) -> Object:
 
 
 def _resources(usual: Object, own: ContainerResources) -> Object:
-    """Return a member's resources. Where a request would be above its limit, the usual value gives way to the cluster's own."""
+    """Return a container's resources. Where a request would be above its limit, the usual value gives way to the spec's."""
     requests, limits = own.requests or {}, own.limits or {}
     all_requests, all_limits = {**usual["requests"], **requests}, {**usual["limits"], **limits}
     for name in all_requests.keys() & all_limits.keys():
@@ -122,14 +124,12 @@ def _executor_template(cluster: Named, image: Image) -> Object:
     mounts = [{"name": "data", "mountPath": cluster.data}, {"name": "temporary", "mountPath": _TEMPORARY}]
     container = {
         "name": CONTAINER,
-        "env": [{"name": "HOME", "value": _TEMPORARY}],
+        "env": [{"name": "HOME", "value": _TEMPORARY}, *cluster.resource.spec.own_variables],
         "volumeMounts": mounts,
         "securityContext": _CONFINED,
     }
-    spec = _pod_spec(cluster, container, 30, image)
-    if not cluster.resource.spec.store_secret_name:
-        spec["affinity"] = _on_one_node(cluster)
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": labels(cluster, EXECUTOR)}, "spec": spec}
+    spec = _pod_spec(cluster, EXECUTOR, container, 30, image)
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": _pod_metadata(cluster, EXECUTOR), "spec": spec}
 
 
 def _store_arguments(cluster: Named) -> tuple[str, ...]:
@@ -173,7 +173,7 @@ def _variables(cluster: Named) -> list[Object]:
         ]
     if cluster.resource.spec.job_secret_name is not None:
         variables.append({"name": FOLDER, "value": _SECRETS})
-    return variables
+    return [*variables, *cluster.resource.spec.own_variables]
 
 
 def _from_secret(variable: str, secret: str, key: str, optional: bool = False) -> Object:
@@ -185,10 +185,8 @@ def _stateful_set(
     cluster: Named, image: Image, name: str, part: str, replicas: int, container: Object, token_mark: str
 ) -> Object:
     # Jobs end at an epoch boundary, members once their tasks have ended.
-    pod = _pod_spec(cluster, container, 90, image)
+    pod = _pod_spec(cluster, part, container, 90, image)
     spec = cluster.resource.spec
-    if part == MEMBER and not spec.store_secret_name:
-        pod["affinity"] = _on_one_node(cluster)
     if spec.job_secret_name is not None:
         secret = {"secretName": spec.job_secret_name, "defaultMode": _GROUP_READS}
         pod["volumes"] = [*pod["volumes"], {"name": "secrets", "secret": secret}]
@@ -202,15 +200,27 @@ def _stateful_set(
             "serviceName": f"{cluster.name}-pods",
             "podManagementPolicy": "Parallel",
             "selector": {"matchLabels": labels(cluster, part)},
-            "template": {"metadata": {"labels": labels(cluster, part), "annotations": {TOKEN_MARK: token_mark}}, "spec": pod},
+            "template": {"metadata": _pod_metadata(cluster, part, {TOKEN_MARK: token_mark}), "spec": pod},
         },
     }
 
 
-def _pod_spec(cluster: Named, container: Object, grace_seconds: int, image: Image) -> Object:
+def _pod_metadata(cluster: Named, part: str, annotations: dict[str, str] | None = None) -> Object:
+    spec = cluster.resource.spec
+    all_annotations = spec.own_annotations | (annotations or {})
+    return {
+        "labels": spec.own_labels | labels(cluster, part),
+        **({"annotations": all_annotations} if all_annotations else {}),
+    }
+
+
+def _pod_spec(cluster: Named, part: str, container: Object, grace_seconds: int, image: Image) -> Object:
     secrets: Object = {"imagePullSecrets": [{"name": name} for name in image.pull_secrets]} if image.pull_secrets else {}
+    account = cluster.resource.spec.service_account_name
     return {
         **secrets,
+        **({"serviceAccountName": account} if account is not None else {}),
+        **_scheduling(cluster, part),
         "containers": [container],
         "volumes": [
             {"name": "data", "persistentVolumeClaim": {"claimName": f"{cluster.name}-data"}},
@@ -232,7 +242,20 @@ def _pod_spec(cluster: Named, container: Object, grace_seconds: int, image: Imag
     }
 
 
-def _on_one_node(cluster: Named) -> Object:
-    """Return the affinity to the node of the control plane, with which the pod shares a file and a volume."""
+def _scheduling(cluster: Named, part: str) -> Object:
+    """Return the fields by which a node is chosen. The server's own ones take the place of those of all pods."""
+    spec = cluster.resource.spec
+    of_server = spec.control_plane.scheduling if spec.control_plane is not None and part == CONTROL_PLANE else None
+    fields: Object = {}
+    for each in (spec.scheduling, of_server):
+        fields |= each.model_dump(by_alias=True, exclude_none=True) if each is not None else {}
+    if part != CONTROL_PLANE and not spec.store_secret_name:
+        fields["affinity"] = _on_one_node(cluster, fields.get("affinity", {}))
+    return fields
+
+
+def _on_one_node(cluster: Named, affinity: Object) -> Object:
+    """Return the affinity, and that to the node of the control plane, with which the pod shares a file and a volume."""
     there = {"labelSelector": {"matchLabels": labels(cluster, CONTROL_PLANE)}, "topologyKey": "kubernetes.io/hostname"}
-    return {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [there]}}
+    required, to_pods = "requiredDuringSchedulingIgnoredDuringExecution", affinity.get("podAffinity", {})
+    return {**affinity, "podAffinity": {**to_pods, required: [there, *to_pods.get(required, [])]}}

@@ -58,6 +58,16 @@ class World:
         """Return all resources of one of our kinds."""
         return self._own[kind].all(namespace)
 
+    def cluster_of(self, key: Key) -> str | None:
+        """Return the name of the cluster whose server a resource's reconciler asks; None if there is none."""
+        if key.kind == kinds.JET_JOB_SNAPSHOT.name:
+            snapshot = self.find(kinds.JET_JOB_SNAPSHOT, key.namespace, key.name)
+            key = Key(kinds.JET_JOB.name, key.namespace, snapshot["spec"]["jetJobResourceName"]) if snapshot is not None else key
+        kind = next((each for each in (kinds.JET_JOB, kinds.MAP) if each.name == key.kind), None)
+        body = self.find(kind, key.namespace, key.name) if kind is not None else None
+        name: str | None = body["spec"].get("hazelcastResourceName") if body is not None else None
+        return name
+
     def everything(self) -> list[Key]:
         """Return the keys of all our resources."""
         return [key_of(kind, each) for kind, cache in self._own.items() for each in cache.all()]

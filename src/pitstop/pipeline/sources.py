@@ -25,7 +25,7 @@ _CORRUPT_RECORD = re.compile(r"(?i)(^|[\s,`])_corrupt_record\b")
 """Spark's own column for rows that do not parse, in a DDL text."""
 _OWN_WAYS = ("mode", "columnnameofcorruptrecord")
 """Options of Spark's reader, in lower case, that decide what becomes of rows that do not parse."""
-_NO_FOLDERS = ("http", "https", "ftp", "sftp", "data", "jar")
+NO_FOLDERS = ("http", "https", "ftp", "sftp", "data", "jar")
 """Schemes whose URLs name no folder that can be listed and watched."""
 
 _CONSUMERS_OWN = ("bootstrap.servers", "isolation.level", "group.id", "auto.offset.reset", "enable.auto.commit")
@@ -123,7 +123,7 @@ def csv_tail(
     stands in quotes (``""``); nothing between two separators is null. In a row in which something else than a text is ``""``
     all empty texts are null.
     """
-    local_path(str(path), "What csv_tail reads", _instead(str(path)))
+    local_path(str(path), "What csv_tail reads", instead_of_tail(str(path), "with files", "with http_poll"))
     return Source(
         "csv_tail",
         {"path": str(path), "glob": glob, "maxBytes": str(max_bytes), "multiline": str(multiline).lower()},
@@ -133,14 +133,14 @@ def csv_tail(
     )
 
 
-def _instead(path: str) -> str:
-    """Return the end of a sentence that names the source for a URL that csv_tail cannot read."""
+def instead_of_tail(path: str, by_files: str, by_http: str) -> str:
+    """Return the end of a sentence that says what else reads a URL that ``csv_tail`` cannot read: ``with files``, for example."""
     scheme = scheme_of(path)
-    if scheme in _NO_FOLDERS:
-        return ", or read JSON over HTTP with http_poll"
+    if scheme in NO_FOLDERS:
+        return f", or read JSON over HTTP {by_http}"
     if scheme in (None, "file"):
         return ""
-    return f", or read whole files with files, for which Spark needs the jar for {scheme}://"
+    return f", or read whole files {by_files}, for which Spark needs the jar for {scheme}://"
 
 
 def http_poll(
@@ -168,6 +168,8 @@ def http_poll(
     ``headers`` go with each request, but not to another host that it is redirected to. Passwords and tokens in ``url`` and
     ``headers`` are given by the names of secrets: ``{"Authorization": "Bearer ${secret:FEED_TOKEN}"}`` (docs/security.md).
     """
+    if scheme_of(url) not in (None, "http", "https"):
+        raise UsageError(f"http_poll reads http:// and https://, and {url!r} is another URL: read files with csv_tail or files.")
     return Source(
         "http_poll",
         {
@@ -370,7 +372,7 @@ def files(path: str, format: str, schema: Any = None, streaming: bool = False, *
         raise UsageError(f"files reads csv, json, parquet or text, not {format!r}.")
     if streaming and schema is None and format != "text":
         raise UsageError(f"A streaming folder of {format} files needs a schema.")
-    if scheme_of(str(path)) in _NO_FOLDERS:
+    if scheme_of(str(path)) in NO_FOLDERS:
         raise UsageError(
             f"files reads folders, and {str(path)!r} is not one: put its files into a folder of the machine that jobs run on, or "
             "read JSON over HTTP with http_poll."

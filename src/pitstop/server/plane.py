@@ -86,9 +86,12 @@ class ControlPlane:
         if settings.runners_on_members and self._cluster is None:
             raise UsageError("There are no members to run drivers: give --members, or --cluster-host, with --runners-on-members.")
         # Queries are carried out here: they take no processors of members from jobs.
-        bounds = settings.rotation, settings.query_seconds, settings.query_rows
+        of_operators = settings.rotation, settings.query_seconds, settings.query_rows
+        of_viewers = settings.rotation, settings.viewer_query_seconds or settings.query_seconds, settings.query_rows
+        hour_seconds = settings.viewer_seconds_per_hour
         self._queries = QueryProcesses(
-            QueryProcess(data, url, dict(environment), *bounds), QueryProcess(data, url, dict(environment), *bounds, viewers=True)
+            QueryProcess(data, url, dict(environment), *of_operators),
+            QueryProcess(data, url, dict(environment), *of_viewers, viewers=True, hour_seconds=hour_seconds),
         )
         environment |= cluster.environment()
         several = shared is not None or settings.runners_on_members

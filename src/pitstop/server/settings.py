@@ -14,7 +14,7 @@ from pitstop.machine.rotating import Rotation
 from pitstop.model.config import SHARED_ENGINE
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.retention import KEPT, USUAL, Retention
-from pitstop.model.selecting import MOST_ROWS, USUAL_SECONDS
+from pitstop.model.selecting import MOST_ROWS, USUAL_HOUR_SECONDS, USUAL_SECONDS
 
 SHORTEST_TOKEN = 8
 
@@ -102,6 +102,12 @@ class Settings:
     runners_on_members: bool = setting(False, "Let members run the drivers of jobs, too, not this machine alone")
     query_seconds: float = setting(
         USUAL_SECONDS, "Seconds that a SELECT may take; a SELECT on a stream has no limit", minimum=0.1
+    )
+    viewer_query_seconds: float | None = setting(
+        None, "Seconds that a SELECT of a viewer may take [default: those of --query-seconds]", minimum=0.1
+    )
+    viewer_seconds_per_hour: float = setting(
+        USUAL_HOUR_SECONDS, "Seconds that all SELECTs of one viewer together may take in an hour", minimum=1
     )
     query_rows: int = setting(MOST_ROWS, "Most rows of a SELECT; a SELECT on a stream has no limit", minimum=1)
     scale_up_delay: float = setting(

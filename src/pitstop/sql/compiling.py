@@ -94,7 +94,11 @@ class _Compiler:
         stage = relation.stage.select(*written(insert, mapping, relation))
         if connector.renames and any(column.external is not None for column in mapping.columns):
             stage = stage.select(*(f"{quoted(column.name)} AS {quoted(column.outside)}" for column in mapping.columns))
-        stage.write_to(connector.sink(mapping), name=name)
+        try:
+            sink = connector.sink(mapping)
+        except UsageError as error:
+            raise UsageError(insert.place.prefix + error.message) from None
+        stage.write_to(sink, name=name)
 
     def rows(self, query: Query) -> Relation:
         """Return the rows that a query gives."""
@@ -239,7 +243,11 @@ class _Compiler:
         connector = connector_of(mapping)
         if connector.source is None:
             raise wrong(node, query, f"A mapping of TYPE {connector.name} cannot be read")
-        stage = self.pipeline.read_from(connector.source(mapping), name=mapping.name)
+        try:
+            source = connector.source(mapping)
+        except UsageError as error:
+            raise wrong(node, query, error.message) from None
+        stage = self.pipeline.read_from(source, name=mapping.name)
         columns = columns_of(mapping)
         if connector is IMAP:
             stage = stage.select(*columns_of_entries(mapping))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from pitstop.errors import UsageError
 from pitstop.kit.durations import milliseconds
-from pitstop.machine.local_paths import whole_pattern
+from pitstop.machine.local_paths import local_path, scheme_of, whole_pattern
 from pitstop.model.origin import PathOrigin, of_nobody_here
 from pitstop.pipeline import sinks, sources
 from pitstop.pipeline.sinks import Sink
@@ -93,8 +93,12 @@ def connector_of(mapping: Mapping) -> Connector:
 
 
 def placed(mapping: Mapping, origin: PathOrigin) -> Mapping:
-    """Return the mapping with a whole path. UsageError if its path counts from what is not known."""
+    """Return the mapping with a whole path.
+
+    UsageError if its path counts from what is not known, or if nothing can read or write there.
+    """
     connector = connector_of(mapping)
+    _check_place(connector, mapping)
     if connector.whole is None:
         return mapping
 
@@ -105,6 +109,19 @@ def placed(mapping: Mapping, origin: PathOrigin) -> Mapping:
         return text
 
     return replace(mapping, options={**mapping.options, "path": connector.whole(mapping.options["path"], whole)})
+
+
+def _check_place(connector: Connector, mapping: Mapping) -> None:
+    refusals = []
+    for make in (connector.source, connector.sink):
+        if make is not None:
+            try:
+                make(mapping)
+            except UsageError as error:
+                refusals.append(error)
+            else:
+                return
+    raise refusals[0]
 
 
 def columns_of(mapping: Mapping) -> tuple[Column, ...]:
@@ -137,6 +154,9 @@ def _ddl(mapping: Mapping) -> str:
 
 
 def _csv_tail(mapping: Mapping) -> Source:
+    path = mapping.options["path"]
+    instead = sources.instead_of_tail(path, "by a mapping of TYPE File", "by a mapping of TYPE HttpPoll")
+    local_path(path, f"What mapping '{mapping.name}' of TYPE CsvTail reads", instead)
     return sources.csv_tail(
         mapping.options["path"],
         _ddl(mapping),
@@ -147,6 +167,12 @@ def _csv_tail(mapping: Mapping) -> Source:
 
 
 def _http_poll(mapping: Mapping) -> Source:
+    url = mapping.options["url"]
+    if scheme_of(url) not in (None, "http", "https"):
+        raise UsageError(
+            f"Mapping '{mapping.name}' of TYPE HttpPoll reads http:// and https://, and {url!r} is another URL: "
+            "read files by a mapping of TYPE CsvTail or File."
+        )
     return sources.http_poll(
         mapping.options["url"],
         _ddl(mapping),
@@ -163,10 +189,13 @@ def _journal(mapping: Mapping) -> Source:
 
 
 def _files(mapping: Mapping) -> Source:
-    format_ = mapping.option("format", "parquet")
-    return sources.files(
-        mapping.options["path"], format_, _ddl(mapping), streaming=_is_watched(mapping), **_header(mapping, format_)
-    )
+    format_, path = mapping.option("format", "parquet"), mapping.options["path"]
+    if scheme_of(path) in sources.NO_FOLDERS:
+        raise UsageError(
+            f"Mapping '{mapping.name}' of TYPE File reads folders, and {path!r} is none: put its files into a folder of the "
+            "machine that jobs run on, or read JSON over HTTP by a mapping of TYPE HttpPoll."
+        )
+    return sources.files(path, format_, _ddl(mapping), streaming=_is_watched(mapping), **_header(mapping, format_))
 
 
 def _header(mapping: Mapping, format_: str) -> dict[str, str]:
@@ -175,8 +204,9 @@ def _header(mapping: Mapping, format_: str) -> dict[str, str]:
 
 def _into_files(mapping: Mapping) -> Sink:
     parts = mapping.names("partitionBy")
-    format_ = mapping.option("format", "parquet")
-    return sinks.files(mapping.options["path"], format_, parts, **_header(mapping, format_))
+    format_, path = mapping.option("format", "parquet"), mapping.options["path"]
+    local_path(path, f"What is written into mapping '{mapping.name}' of TYPE File")
+    return sinks.files(path, format_, parts, **_header(mapping, format_))
 
 
 def _into_map(mapping: Mapping) -> Sink:

@@ -52,8 +52,26 @@ def select(spark, tmp_path, maps, asking, seconds=600.0, text="SELECT COUNT(*) F
 
 
 def test_its_time_counts_from_where_it_reads_a_map(spark, tmp_path):
-    with pytest.raises(UsageError, match=r"The query took more than 0 seconds\."):
+    said = r"^The query took more than 0.2 seconds, which is the limit of a query: .* more --query-seconds\.$"
+    with pytest.raises(UsageError, match=said):
         select(spark, tmp_path, EndlessMap(), Asking(), seconds=0.2)
+
+
+LIMITS = {
+    "--viewer-query-seconds": "which is the limit of a viewer's query",
+    "--viewer-seconds-per-hour": "all that you had left of an hour's",
+}
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_a_viewers_query_says_which_limit_it_has_met(spark, tmp_path, limit):
+    selecting = Selecting(spark, EndlessMap(), SourceSettings(), tmp_path, never)
+    asked = Select(next(NUMBERS), "SELECT COUNT(*) FROM endless", 1, 1, seconds=1.0, limit=limit)
+    with pytest.raises(UsageError) as raised:
+        selecting.run(asked, KNOWN, lambda *_: None, Asking())
+    assert raised.value.message == (
+        f"The query took more than 1 second, {LIMITS[limit]}: ask for less, or have the server started with more {limit}."
+    )
 
 
 def test_a_map_is_read_no_further_when_nobody_wants_the_rows(spark, tmp_path):
@@ -99,7 +117,7 @@ def test_a_query_whose_rows_are_not_taken_in_its_time_gives_no_more(spark, tmp_p
             asking.end(late=True)
         told.append(rows)
 
-    with pytest.raises(UsageError, match=r"The query took more than 600 seconds\."):
+    with pytest.raises(UsageError, match=r"^The query took more than 600 seconds, which is the limit of a query"):
         select(spark, tmp_path, ShortMap(), asking, text=LONG, tell=tell)
     assert len(told) == 4
 

@@ -12,9 +12,11 @@ from pitstop.errors import BusyError, EngineError, UsageError
 from pitstop.kit.waiting import wait_until
 from pitstop.launchers import queries
 from pitstop.launchers.queries import QueryProcess, QueryProcesses
+from pitstop.launchers.spent_seconds import SpentSeconds
 from pitstop.machine.rotating import Rotation
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.selecting import OPERATOR, Asker, Select
+from tests.unit.launchers.test_spent_seconds import HandClock
 
 PROCESS = f"""#!{sys.executable}
 import json, os, pathlib, subprocess, sys
@@ -56,6 +58,10 @@ for line in sys.stdin:
         say(id=number, error={{"code": "USAGE", "message": "The query took more than 1 seconds."}})
         os._exit(75)
     say(id=number, columns=[["n", "int"]])
+    if query == "limits":
+        say(id=number, rows=[[told["select"][name] for name in ("seconds", "limit")]])
+        say(id=number, end=True)
+        continue
     if query == "quiet":
         continue
     say(id=number, rows=[[1]])
@@ -194,6 +200,58 @@ def test_a_viewer_has_so_many_queries_at_once_and_others_theirs(both, monkeypatc
     assert [list(run(both, "short")) for _ in range(3)]
     first.close()
     assert wait_until(lambda: _comes(both, ADA), 30)
+
+
+def limits(process, asker=OPERATOR):
+    (row,) = next(answer["rows"] for answer in run(process, "limits", asker) if "rows" in answer)
+    return row
+
+
+@pytest.fixture
+def short(process, tmp_path):
+    """Processes whose viewers have 20 s a query and 30 s an hour."""
+    of_viewers = QueryProcess(DataFolder(tmp_path), "sqlite://", {}, Rotation(), 20.0, viewers=True, hour_seconds=30.0)
+    made = QueryProcesses(process, of_viewers)
+    yield made
+    made.close()
+
+
+def test_a_viewers_query_has_a_limit_of_its_own(short):
+    assert limits(short) == [600.0, "--query-seconds"]
+    assert limits(short, ADA) == [20.0, "--viewer-query-seconds"]
+
+
+def test_queries_of_one_viewer_have_so_many_seconds_an_hour_and_those_of_others_theirs(short, monkeypatch):
+    clock = HandClock()
+    monkeypatch.setattr(short._viewers, "_spent", SpentSeconds(30.0, clock))
+    first = run(short, "quiet", ADA)
+    clock.now += 18
+    first.close()
+    assert wait_until(lambda: not short._viewers._process.going, 30)
+    assert limits(short, ADA) == [12.0, "--viewer-seconds-per-hour"]
+    second = run(short, "quiet", ADA)
+    clock.now += 12
+    with pytest.raises(BusyError) as raised:
+        run(short, "short", ADA)
+    assert raised.value.message == (
+        "Your queries have taken 30 seconds within an hour, which is as many as those of one viewer may take: ask again in "
+        "3571 seconds, or have the server started with more --viewer-seconds-per-hour."
+    )
+    assert list(run(short, "short", BOB))
+    assert list(run(short, "short"))
+    second.close()
+    assert wait_until(lambda: not short._viewers._process.going, 30)
+    clock.now += 3600
+    assert list(run(short, "short", ADA))
+
+
+def test_a_query_whose_process_is_gone_takes_no_more_of_its_viewers_time(short, monkeypatch):
+    clock = HandClock()
+    monkeypatch.setattr(short._viewers, "_spent", SpentSeconds(30.0, clock))
+    with pytest.raises(EngineError):
+        next(run(short, "gone", ADA))
+    clock.now += 20
+    assert limits(short, ADA)[0] == 20.0
 
 
 def _comes(both, asker):

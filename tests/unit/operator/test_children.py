@@ -7,6 +7,7 @@ from pitstop.operator import kinds
 from pitstop.operator.children import children
 from pitstop.operator.cluster_names import Named
 from pitstop.operator.resources.cluster import Hazelcast, ignored_fields
+from pitstop.operator.resources.pods import OWN_VARIABLES
 from pitstop.operator.settings import Image
 
 IMAGE = Image(name="registry/pitstop:7", member_cores=2, storage="1Gi", storage_class="fast")
@@ -303,3 +304,125 @@ def test_the_secret_of_jobs_is_a_folder_of_the_pods_that_run_drivers_and_of_no_o
         assert {"name": "PITSTOP_SECRETS", "value": mount["mountPath"]} in container["env"]
     assert "passwords" not in json.dumps(made(cluster)["ConfigMap", "hazelcast-spark"])
     assert "secrets" not in json.dumps(pod(named(), "hazelcast")["volumes"])
+
+
+SCHEDULING = {
+    "nodeSelector": {"disk": "ssd"},
+    "tolerations": [{"key": "dedicated", "operator": "Equal", "value": "streams", "effect": "NoSchedule"}],
+    "topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}],
+}
+PODS = ("hazelcast", "hazelcast-control-plane")
+
+
+def test_pods_are_scheduled_as_the_spec_says():
+    for name in PODS:
+        assert {key: pod(named(scheduling=SCHEDULING), name)[key] for key in SCHEDULING} == SCHEDULING
+        assert not SCHEDULING.keys() & pod(named(), name).keys()
+
+
+def test_the_servers_own_scheduling_takes_the_place_of_that_of_all_pods_field_by_field():
+    cluster = named(scheduling=SCHEDULING, controlPlane={"scheduling": {"nodeSelector": {"disk": "nvme"}}})
+    assert pod(cluster, "hazelcast")["nodeSelector"] == {"disk": "ssd"}
+    assert pod(cluster, "hazelcast-control-plane")["nodeSelector"] == {"disk": "nvme"}
+    assert pod(cluster, "hazelcast-control-plane")["tolerations"] == SCHEDULING["tolerations"]
+
+
+def test_an_affinity_of_the_spec_comes_beside_the_one_to_the_node_of_the_store():
+    required = "requiredDuringSchedulingIgnoredDuringExecution"
+    theirs = {"labelSelector": {"matchLabels": {"app": "cache"}}, "topologyKey": "zone"}
+    affinity = {"nodeAffinity": {required: {"nodeSelectorTerms": []}}, "podAffinity": {required: [theirs], "x": 1}}
+    (ours,) = pod(named(), "hazelcast")["affinity"]["podAffinity"][required]
+    both = pod(named(scheduling={"affinity": affinity}), "hazelcast")["affinity"]
+    assert both == {"nodeAffinity": affinity["nodeAffinity"], "podAffinity": {required: [ours, theirs], "x": 1}}
+    assert pod(named(scheduling={"affinity": affinity}), "hazelcast-control-plane")["affinity"] == affinity
+    assert pod(named(scheduling={"affinity": affinity}, storeSecretName="store"), "hazelcast")["affinity"] == affinity
+
+
+def test_the_servers_resources_are_those_of_the_spec_and_members_keep_theirs():
+    cluster = named(controlPlane={"resources": {"requests": {"cpu": 2, "memory": "16Gi"}, "limits": {"memory": "16Gi"}}})
+    (server,) = pod(cluster, "hazelcast-control-plane")["containers"]
+    assert server["resources"] == {"requests": {"cpu": "2", "memory": "16Gi"}, "limits": {"memory": "16Gi"}}
+    assert pod(cluster, "hazelcast")["containers"][0]["resources"] == pod(named(), "hazelcast")["containers"][0]["resources"]
+
+
+def test_labels_and_annotations_of_the_spec_are_on_pods_and_objects_and_change_nothing_of_ours():
+    theirs = {"team": "fleet", "app.kubernetes.io/name": "x", "app.kubernetes.io/managed-by": "x"}
+    cluster = named(labels=theirs, annotations={"scrape": "yes", "hazelcast.com/token": "x"})
+    before, after = made(named()), made(cluster)
+    for place, part in after.items():
+        assert part["metadata"]["labels"] == {"team": "fleet", **before[place]["metadata"]["labels"]}
+        assert part["metadata"]["annotations"] == {"scrape": "yes"}
+    for name in PODS:
+        template, usual = (parts["StatefulSet", name]["spec"]["template"]["metadata"] for parts in (after, before))
+        assert template["labels"] == {"team": "fleet", **usual["labels"]}
+        assert template["annotations"] == {"scrape": "yes", **usual["annotations"]}
+        assert after["StatefulSet", name]["spec"]["selector"] == before["StatefulSet", name]["spec"]["selector"]
+    assert sorted(ignored_fields(cluster.resource.spec)) == [
+        "spec.annotations.hazelcast.com/token",
+        "spec.labels.app.kubernetes.io/managed-by",
+        "spec.labels.app.kubernetes.io/name",
+    ]
+
+
+def test_variables_of_the_spec_come_beside_those_of_the_operator():
+    secret = {"secretKeyRef": {"name": "s", "key": "k"}}
+    theirs = [{"name": "TZ", "value": "UTC"}, {"name": "KEY", "valueFrom": secret}]
+    cluster = named(env=[*theirs, {"name": "PITSTOP_DATA", "value": "/elsewhere"}], serviceAccountName="reader")
+    for name in PODS:
+        usual = pod(named(), name)["containers"][0]["env"]
+        assert pod(cluster, name)["containers"][0]["env"] == [*usual, *theirs]
+        assert pod(cluster, name)["serviceAccountName"] == "reader"
+        assert pod(cluster, name)["automountServiceAccountToken"] is False
+    assert ignored_fields(cluster.resource.spec) == ["spec.env.PITSTOP_DATA"]
+
+
+def test_all_variables_of_the_operator_are_known_as_its_own(on_pods):
+    spec = on_pods.resource.spec.model_dump(by_alias=True, exclude_none=True) | {"storeSecretName": "s", "jobSecretName": "j"}
+    names = {each["name"] for name in PODS for each in pod(named(**spec), name)["containers"][0]["env"]}
+    assert names == OWN_VARIABLES
+
+
+def test_pods_that_spark_makes_are_scheduled_and_labelled_as_all_others(on_pods):
+    spec = on_pods.resource.spec.model_dump(by_alias=True, exclude_none=True)
+    cluster = named(**spec | {"scheduling": SCHEDULING, "labels": {"team": "fleet"}, "env": [{"name": "TZ", "value": "UTC"}]})
+    executor = json.loads(made(cluster)["ConfigMap", "hazelcast-spark"]["data"]["executor.json"])
+    assert {key: executor["spec"][key] for key in SCHEDULING} == SCHEDULING
+    assert executor["metadata"]["labels"]["team"] == "fleet"
+    assert {"name": "TZ", "value": "UTC"} in executor["spec"]["containers"][0]["env"]
+
+
+OTHERS_OF_HAZELCAST = {
+    "licenseKeySecret": "old",
+    "loggingLevel": "DEBUG",
+    "highAvailabilityMode": "ZONE",
+    "customConfigCmName": "more",
+    "tls": {"secretName": "certificate"},
+    "agent": {"repository": "r"},
+    "jvm": {"memory": {"maxRAMPercentage": "80"}},
+    "nativeMemory": {"size": "1Gi"},
+    "properties": {"a": "b"},
+    "sql": {"statementTimeout": 1},
+    "managementCenter": {"consoleEnabled": True},
+    "advancedNetwork": {},
+    "serialization": {"byteOrder": "BigEndian"},
+    "cpSubsystem": {},
+    "userCodeDeployment": {},
+    "userCodeNamespaces": {},
+    "executorServices": [{"name": "e"}],
+    "durableExecutorServices": [{"name": "e"}],
+    "scheduledExecutorServices": [{"name": "e"}],
+    "localDevices": [{"name": "d"}],
+}
+
+
+def test_all_other_fields_of_a_manifest_of_hazelcast_are_accepted_and_named():
+    of_jet = {"edgeDefaults": {}, "bucketConfig": {}, "configMaps": ["c"], "remoteURLs": ["https://h/f.jar"]}
+    of_instance = {"cooperativeThreadCount": 2, "flowControlPeriodMillis": 100, "maxProcessorAccumulatedRecords": 1}
+    of_persistence = {"dataRecoveryTimeout": 1, "startupAction": "ForceStart", "restore": {"hotBackupResourceName": "b"}}
+    spec = OTHERS_OF_HAZELCAST | {"jet": of_jet | {"instance": of_instance}, "persistence": of_persistence}
+    assert set(ignored_fields(named(**spec).resource.spec)) == {
+        *(f"spec.{name}" for name in OTHERS_OF_HAZELCAST),
+        *(f"spec.jet.{name}" for name in of_jet),
+        *(f"spec.jet.instance.{name}" for name in of_instance),
+        *(f"spec.persistence.{name}" for name in of_persistence),
+    }

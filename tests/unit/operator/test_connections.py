@@ -5,11 +5,13 @@ import threading
 
 import pytest
 
+from pitstop.errors import UnreachableError
 from pitstop.kit.waiting import wait_until
 from pitstop.model.cluster import MemberState
 from pitstop.operator import connections
 from pitstop.operator.connections import Address, Connection
 from pitstop.service.results import ClusterInfo, MemberInfo
+from tests.dripping import hanging
 
 MEMBER = MemberInfo("10.0.0.1", "uuid", "member", "0.1.0", 1, MemberState.ACTIVE, 1.0, 1.0)
 INFO = ClusterInfo("ACTIVE", "0.1.0", 1, [MEMBER], 0)
@@ -58,3 +60,18 @@ def test_heart_beats_make_nobody_look(told):
 
 def test_members_that_come_and_go_do(told):
     assert told(dataclasses.replace(INFO, members=[MEMBER, MEMBER]), INFO, INFO) == 3
+
+
+@pytest.mark.parametrize(
+    "question",
+    [Connection.maps, Connection.snapshots, lambda connection: connection.ask_again("1")],
+    ids=["maps", "snapshots", "job"],
+)
+def test_a_server_that_hangs_is_waited_for_only_so_long(monkeypatch, question):
+    monkeypatch.setattr(connections, "READ_SECONDS", 0.2)
+    with hanging() as url:
+        connection = Connection(Address(url, "token"), lambda identity: None, lambda: None)
+        with pytest.raises(UnreachableError) as raised:
+            question(connection)
+        connection.close()
+        assert raised.value.message == f"The server at {url} has not answered within 0.2 s."

@@ -30,3 +30,13 @@ def test_a_sink_of_files_refuses_every_other_file_system(url):
 def test_files_of_another_machine_are_told_without_a_jar():
     with pytest.raises(UsageError, match=r"mount it there, and give the path of the mount\.$"):
         ps.sources.csv_tail("file://elsewhere/in", "n int")
+
+
+@pytest.mark.parametrize("url", ["s3a://b/in", "file:///in", "ftp://host/in"])
+def test_a_poll_refuses_all_but_http(url):
+    with pytest.raises(UsageError, match=rf"^http_poll reads http:// and https://, and '{url}' is another URL: read files with"):
+        ps.sources.http_poll(url, "n int")
+
+
+def test_the_url_of_a_poll_may_be_a_secret():
+    assert ps.sources.http_poll("secret:FEED", "n int").options["url"] == "secret:FEED"

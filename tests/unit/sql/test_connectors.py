@@ -1,9 +1,14 @@
+from dataclasses import replace
+
 import pytest
 
 import pitstop as ps
 from pitstop.errors import UsageError
+from pitstop.machine.local_paths import local_path
+from pitstop.model.origin import ELSEWHERE
 from pitstop.pipeline.sinks import KafkaSink, PostgresSink
-from pitstop.sql.connectors import connector_of
+from pitstop.sql.compiling import compile_job
+from pitstop.sql.connectors import connector_of, placed
 from pitstop.sql.parsing import parse
 from pitstop.sql.statements import Writing
 
@@ -263,3 +268,79 @@ def test_a_delta_table_is_read_once_or_by_its_changes():
     columns = "n BIGINT, kind VARCHAR EXTERNAL NAME _change_type, _commit_timestamp TIMESTAMP"
     feed = mapping(f"({columns}) TYPE Delta OPTIONS ('path' = '/t', 'changes' = 'true', 'start' = '2026-11-01T00:00')")
     assert connector_of(feed).source(feed) == ps.sources.delta("/t", "`n` bigint", changes=True, start="2026-11-01T00:00")
+
+
+NO_FOLDER = (
+    r"must lie in a folder of the machine that jobs run on, and '{0}' is none: mount it there, and give the path of the mount"
+)
+
+
+@pytest.mark.parametrize("scheme", ["s3a", "hdfs", "gs", "abfss"])
+def test_a_mapping_of_another_file_system_is_refused_as_it_is_created_unless_something_reads_it(scheme):
+    url = f"{scheme}://bucket/in"
+    refused = NO_FOLDER.format(url)
+    other = f", or read whole files by a mapping of TYPE File, for which Spark needs the jar for {scheme}://.$"
+    with pytest.raises(UsageError, match=f"^What mapping 'm' of TYPE CsvTail reads {refused}{other}"):
+        placed(mapping(f"(a INT) TYPE CsvTail OPTIONS ('path' = '{url}')"), ELSEWHERE)
+    with pytest.raises(UsageError, match=f"^A Delta table {refused}"):
+        placed(mapping(f"(a INT) TYPE Delta OPTIONS ('path' = '{url}')"), ELSEWHERE)
+    schemas = f"'bootstrap.servers' = 'h:1', 'valueFormat' = 'avro', 'schemaFolder' = '{url}'"
+    with pytest.raises(UsageError, match=f"^The schema folder {refused}"):
+        placed(mapping(f"(a INT) TYPE Kafka OPTIONS ({schemas})"), ELSEWHERE)
+    readable = mapping(f"(a INT) TYPE File OPTIONS ('path' = '{url}')")
+    assert placed(readable, ELSEWHERE) == readable
+    with pytest.raises(UsageError, match=f"^What is written into mapping 'm' of TYPE File {refused}"):
+        connector_of(readable).sink(readable)
+
+
+@pytest.mark.parametrize("scheme", ["http", "https", "ftp"])
+def test_a_mapping_of_what_is_no_folder_is_refused_as_it_is_created(scheme):
+    url = f"{scheme}://host/in"
+    with pytest.raises(UsageError, match=r"TYPE CsvTail .*, or read JSON over HTTP by a mapping of TYPE HttpPoll\.$"):
+        placed(mapping(f"(a INT) TYPE CsvTail OPTIONS ('path' = '{url}')"), ELSEWHERE)
+    with pytest.raises(UsageError, match=r"^Mapping 'm' of TYPE File reads folders, and .* by a mapping of TYPE HttpPoll\.$"):
+        placed(mapping(f"(a INT) TYPE File OPTIONS ('path' = '{url}')"), ELSEWHERE)
+
+
+@pytest.mark.parametrize("url", ["s3a://bucket/in", "file:///in", "ftp://host/in"])
+def test_a_poll_of_anything_but_http_is_refused_as_it_is_created(url):
+    with pytest.raises(
+        UsageError, match=rf"^Mapping 'm' of TYPE HttpPoll reads http:// and https://, and '{url}' is another URL"
+    ):
+        placed(mapping(f"(a INT) TYPE HttpPoll OPTIONS ('url' = '{url}')"), ELSEWHERE)
+    secret = mapping("(a INT) TYPE HttpPoll OPTIONS ('url' = 'secret:FEED')")
+    assert placed(secret, ELSEWHERE) == secret
+
+
+@pytest.mark.parametrize("type_", ["CsvTail", "File", "Delta"])
+@pytest.mark.parametrize("url", ["file:///data/in", "file:/data/in", "file://localhost/data/in"])
+def test_a_file_url_is_a_folder_of_this_machine(type_, url):
+    whole = placed(mapping(f"(a INT) TYPE {type_} OPTIONS ('path' = '{url}')"), ELSEWHERE)
+    source = connector_of(whole).source(whole)
+    assert local_path(source.options["path"], "") == "/data/in"
+
+
+@pytest.mark.parametrize(
+    ("job", "said"),
+    [
+        (
+            "SINK INTO seen SELECT * FROM tail",
+            r"^From line 1, column 46 to line 1, column 49: What mapping 'tail' of TYPE CsvTail",
+        ),
+        (
+            "INSERT INTO away SELECT * FROM rows",
+            r"^From line 1, column 29 to line 1, column 32: What is written into mapping 'away'",
+        ),
+    ],
+)
+def test_a_job_is_told_where_it_uses_a_mapping_of_another_file_system(job, said):
+    """An older release took the mapping."""
+    things = {
+        "tail": replace(mapping("(a INT) TYPE CsvTail OPTIONS ('path' = 's3a://b/in')"), name="tail"),
+        "rows": replace(mapping("(a INT) TYPE CsvTail OPTIONS ('path' = '/in')"), name="rows"),
+        "away": replace(mapping("(a INT) TYPE File OPTIONS ('path' = 's3a://b/out')"), name="away"),
+        "seen": replace(mapping("(__key INT, a INT) TYPE IMap"), name="seen"),
+    }
+    (statement,) = parse(f"CREATE JOB j AS {job}")
+    with pytest.raises(UsageError, match=said):
+        compile_job("j", statement.body, things)

@@ -31,8 +31,9 @@ NOT_FOUND, CONFLICT, GONE = 404, 409, 410
 _NO_NAME = re.compile(r"[^a-z0-9.-]|^\.+$|^$")
 _PAGE = 500
 _SECONDS = 15.0
-_WATCH_SECONDS = 1800
-"""The time after which the API server should end a watch, so that no watch outlives the health of its connection."""
+_WATCH_SECONDS, _WATCH_SPARE_SECONDS = 300, 30.0
+"""The time after which the API server should end a watch, so that no watch outlives the health of its connection. A watch that is
+silent for longer than both together has a server that hangs."""
 _KEEP_ALIVE = [
     (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
     *(
@@ -41,7 +42,7 @@ _KEEP_ALIVE = [
         if hasattr(socket, name)
     ),
 ]
-"""The socket options of a watch, which waits for ever. They end it within half a minute after the other side is gone."""
+"""The socket options of a watch, which waits for long. They end it within half a minute after the other side is gone."""
 
 
 @dataclass(frozen=True)
@@ -83,16 +84,32 @@ def _resource(kind: Kind) -> type[GenericNamespacedResource]:
 _making = threading.Lock()
 
 
+class _Transport(httpx2.HTTPTransport):
+    """A transport that waits for no answer without end. The library sets no limit for the silence of a watch."""
+
+    def __init__(self, silence: float, **options: Any) -> None:
+        super().__init__(**options)
+        self._silence = silence
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        limits = request.extensions.get("timeout", {})
+        if limits.get("read") is None:
+            request.extensions["timeout"] = {**limits, "read": self._silence}
+        return super().handle_request(request)
+
+
 class Api:
     """A client of the API server. Each method sends requests, and raises ApiFault if one fails."""
 
-    def __init__(self, config: KubeConfig, seconds: float = _SECONDS) -> None:
-        """``seconds`` is the longest silence of the API server, except in a watch."""
+    def __init__(
+        self, config: KubeConfig, seconds: float = _SECONDS, watch_silence: float = _WATCH_SECONDS + _WATCH_SPARE_SECONDS
+    ) -> None:
+        """``seconds`` is the longest silence of the API server, in a watch ``watch_silence``."""
         context = config.get()
         if context is None or context.user is None:
             raise UsageError("The kubeconfig has no current context with a user: choose one with 'kubectl config use-context'.")
         trusted = verify_cluster(context.cluster, context.user, context.abs_file)
-        transport = httpx2.HTTPTransport(verify=trusted, socket_options=_KEEP_ALIVE)
+        transport = _Transport(watch_silence, verify=trusted, socket_options=_KEEP_ALIVE)
         self._client = Client(context, timeout=httpx2.Timeout(seconds), field_manager=FIELD_MANAGER, transport=transport)
 
     def close(self) -> None:

@@ -1,4 +1,7 @@
-"""A queue of keys to look at. A key is queued once however often it is added, and handled by one worker at a time."""
+"""A queue of keys to look at. A key is queued once however often it is added, and handled by one worker at a time.
+
+Keys may have places that hold their workers up, such as a cluster whose server hangs. Each place has room for so many workers.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ import heapq
 import random
 import threading
 import time
-from collections.abc import Callable, Hashable
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
 from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -15,14 +19,26 @@ FIRST_SECONDS, MOST_SECONDS = 0.2, 60.0
 """The pause before a failed key comes again: after the first failure, and at most."""
 
 
-class WorkQueue(Generic[K]):
-    """Keys in the order in which they were added. ``clock`` returns seconds that never go back."""
+Places = Sequence[tuple[Hashable, int]]
+"""The places of a key, each with the number of workers that there is room for."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+
+def _nowhere(_: object) -> Places:
+    return ()
+
+
+class WorkQueue(Generic[K]):
+    """Keys in the order in which they were added, except that a key waits, and lets others pass, while a place of it is full.
+
+    ``clock`` returns seconds that never go back. ``places_of`` must not add keys.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic, places_of: Callable[[K], Places] = _nowhere) -> None:
+        self._clock, self._places_of = clock, places_of
         self._changed = threading.Condition()
         self._waiting: dict[K, None] = {}
-        self._at_work: set[K] = set()
+        self._at_work: dict[K, Places] = {}
+        self._workers_at: Counter[Hashable] = Counter()
         self._again: set[K] = set()
         self._later: list[tuple[float, int, K]] = []
         self._due: dict[K, float] = {}
@@ -52,11 +68,12 @@ class WorkQueue(Generic[K]):
         with self._changed:
             while not self._closed:
                 self._bring_due()
-                if self._waiting:
-                    key = next(iter(self._waiting))
+                if (next_one := self._next()) is not None:
+                    key, places = next_one
                     del self._waiting[key]
                     self._due.pop(key, None)
-                    self._at_work.add(key)
+                    self._at_work[key] = places
+                    self._workers_at.update(place for place, _ in places)
                     return key
                 self._changed.wait(self._later[0][0] - self._clock() if self._later else None)
             return None
@@ -64,7 +81,7 @@ class WorkQueue(Generic[K]):
     def done(self, key: K, failed: bool = False) -> None:
         """Give back a key that was handled. After a failure it comes again by itself, after a pause that doubles each time."""
         with self._changed:
-            self._at_work.discard(key)
+            self._leave(key)
             if key in self._again:
                 self._again.discard(key)
                 self._add(key)
@@ -84,6 +101,20 @@ class WorkQueue(Generic[K]):
         """Return the number of keys that wait to be handled now."""
         with self._changed:
             return len(self._waiting)
+
+    def _next(self) -> tuple[K, Places] | None:
+        for key in self._waiting:
+            places = self._places_of(key)
+            if all(self._workers_at[place] < most for place, most in places):
+                return key, places
+        return None
+
+    def _leave(self, key: K) -> None:
+        places = self._at_work.pop(key, ())
+        self._workers_at.subtract(place for place, _ in places)
+        self._workers_at += Counter()  # without the places where nobody is
+        if places and self._waiting:
+            self._changed.notify()  # a key may have waited for this room
 
     def _add(self, key: K) -> None:
         if key in self._at_work:

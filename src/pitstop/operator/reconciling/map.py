@@ -35,7 +35,7 @@ def reconcile_map(around: Surroundings, body: Object) -> float | None:
         return SOON_SECONDS
     view = SeenMap(metadata["name"], metadata["generation"], resource, cluster)
     if running and connection is not None:
-        facts = {each.name: each for each in connection.service.maps()}.get(view.map_name)
+        facts = {each.name: each for each in connection.maps()}.get(view.map_name)
         view = SeenMap(metadata["name"], metadata["generation"], resource, cluster, facts)
     decision = decide_map(view)
     status = decision.status

@@ -108,7 +108,7 @@ def _view(
 def kept_of(body: Object, resource: JetJobSnapshot, identity: str | None, connection: Connection) -> SnapshotRecord | None:
     """Return the snapshot of this resource; None if its cluster has none. An older snapshot of that name is a different one."""
     earliest = _creation_time(body) - CLOCKS_DIFFER_SECONDS
-    return its_own(resource, snapshot_name_of(body), identity, earliest, connection.service.snapshots())
+    return its_own(resource, snapshot_name_of(body), identity, earliest, connection.snapshots())
 
 
 def _creation_time(body: Object) -> float:

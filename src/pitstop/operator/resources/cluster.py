@@ -17,13 +17,20 @@ from pitstop.operator.resources.parts import (
     USUAL_SCALE_UP_DELAY,
     Count,
     Part,
-    Quantity,
     ResourceName,
     Status,
+    Text,
     ignored,
 )
-
-# Hazelcast
+from pitstop.operator.resources.pods import (
+    OWN_ANNOTATIONS,
+    OWN_LABELS,
+    OWN_VARIABLES,
+    ContainerResources,
+    ControlPlane,
+    Scheduling,
+    Variable,
+)
 
 
 class JetInstance(Part):
@@ -40,6 +47,9 @@ class JetInstance(Part):
         int, Field(ge=0, description="How long jobs wait before they use a new member, in milliseconds")
     ] = USUAL_SCALE_UP_DELAY
     backup_count: Annotated[Any, ignored("integer", ": the volume keeps the state of jobs")] = None
+    cooperative_thread_count: Annotated[Any, ignored("integer", ": a member lends the cores that it requests")] = None
+    flow_control_period_millis: Annotated[Any, ignored("integer")] = None
+    max_processor_accumulated_records: Annotated[Any, ignored("integer")] = None
 
 
 class Jet(Part):
@@ -48,6 +58,10 @@ class Jet(Part):
     enabled: Annotated[bool, Field(description="Whether jobs may run")] = True
     resource_upload_enabled: Annotated[bool, Field(description="Whether code of jobs may come from a bucket or a URL")] = False
     instance: Annotated[JetInstance, Field(description="How the cluster runs its jobs")] = JetInstance()
+    edge_defaults: Annotated[Any, ignored("object")] = None
+    bucket_config: Annotated[Any, ignored("object", ": a JetJob names its own bucket")] = None
+    config_maps: Annotated[Any, ignored("array", items="string")] = None
+    remote_urls: Annotated[Any, Field(alias="remoteURLs"), ignored("array", ": a JetJob names its own URL", "string")] = None
 
 
 class Claim(Part):
@@ -76,6 +90,9 @@ class ClusterPersistence(Part):
     ] = USUAL_BASE_DIR
     pvc: Annotated[Claim | None, Field(description="The volume; later changes have no effect on it")] = None
     cluster_data_recovery_policy: Annotated[Any, ignored("string", ": the store is there whole, or not")] = None
+    data_recovery_timeout: Annotated[Any, ignored("integer", ": the store is there whole, or not")] = None
+    startup_action: Annotated[Any, ignored("string", ": the store is there whole, or not")] = None
+    restore: Annotated[Any, ignored("object", ": see docs/backup.md")] = None
 
 
 class SparkMaster(StrEnum):
@@ -134,13 +151,6 @@ class Exposure(Part):
     member_access: Annotated[Any, ignored("string", ": clients call the Service alone")] = None
 
 
-class ContainerResources(Part):
-    """The resources of a container."""
-
-    requests: Annotated[dict[str, Quantity] | None, Field(description="Requests: cpu, memory")] = None
-    limits: Annotated[dict[str, Quantity] | None, Field(description="Limits: cpu, memory")] = None
-
-
 class PullSecret(Part):
     """A Secret with the right to pull an image."""
 
@@ -176,8 +186,41 @@ class HazelcastSpec(Part):
         list[PullSecret] | None, Field(max_length=16, description="Secrets that pull the image; else those of the chart")
     ] = None
     resources: Annotated[ContainerResources | None, Field(description="Requests of each member; else those of the chart")] = None
+    control_plane: Annotated[ControlPlane | None, Field(description="The pod of its server")] = None
+    scheduling: Annotated[Scheduling | None, Field(description="The nodes that its pods may be on")] = None
+    labels: Annotated[
+        dict[str, Text] | None, Field(description="Labels of its pods and its other objects, beside those that select them")
+    ] = None
+    annotations: Annotated[dict[str, Text] | None, Field(description="Annotations of its pods and its other objects")] = None
+    env: Annotated[
+        list[Variable] | None, Field(max_length=256, description="Variables of its pods, beside those of the operator")
+    ] = None
+    service_account_name: Annotated[
+        ResourceName | None, Field(description="The ServiceAccount of its pods; its token is not mounted")
+    ] = None
     expose_externally: Annotated[Exposure | None, Field(description="How it is reached from outside")] = None
+
     cluster_name: Annotated[Any, ignored("string", ": a cluster is named as its resource")] = None
+    license_key_secret: Annotated[Any, ignored("string", ": name it as licenseKeySecretName")] = None
+    logging_level: Annotated[Any, ignored("string", ": see pitstop log-level")] = None
+    high_availability_mode: Annotated[Any, ignored("string", ": see scheduling.topologySpreadConstraints")] = None
+    custom_config_cm_name: Annotated[Any, ignored("string")] = None
+    tls: Annotated[Any, ignored("object", ": the server speaks HTTP")] = None
+    agent: Annotated[Any, ignored("object")] = None
+    jvm: Annotated[Any, ignored("object")] = None
+    native_memory: Annotated[Any, ignored("object")] = None
+    properties: Annotated[Any, ignored("object")] = None
+    sql: Annotated[Any, ignored("object")] = None
+    management_center: Annotated[Any, ignored("object", ": the server has a page")] = None
+    advanced_network: Annotated[Any, ignored("object")] = None
+    serialization: Annotated[Any, ignored("object")] = None
+    cp_subsystem: Annotated[Any, ignored("object")] = None
+    user_code_deployment: Annotated[Any, ignored("object", ": code comes with its job")] = None
+    user_code_namespaces: Annotated[Any, ignored("object", ": code comes with its job")] = None
+    executor_services: Annotated[Any, ignored("array")] = None
+    durable_executor_services: Annotated[Any, ignored("array")] = None
+    scheduled_executor_services: Annotated[Any, ignored("array")] = None
+    local_devices: Annotated[Any, ignored("array")] = None
 
     @property
     def image(self) -> str | None:
@@ -185,6 +228,22 @@ class HazelcastSpec(Part):
         if self.repository is None or "hazelcast" in self.repository.split("/"):
             return None
         return f"{self.repository}:{self.version}" if self.version is not None else self.repository
+
+    @property
+    def own_labels(self) -> dict[str, str]:
+        """The labels of the spec without those that select the objects of clusters."""
+        return {name: value for name, value in (self.labels or {}).items() if name not in OWN_LABELS}
+
+    @property
+    def own_annotations(self) -> dict[str, str]:
+        """The annotations of the spec without those of the operator."""
+        return {name: value for name, value in (self.annotations or {}).items() if not name.startswith(OWN_ANNOTATIONS)}
+
+    @property
+    def own_variables(self) -> list[dict[str, Any]]:
+        """The variables of the spec without those of the operator, as a pod has them."""
+        others = [each for each in self.env or [] if each.name not in OWN_VARIABLES]
+        return [each.model_dump(by_alias=True, exclude_none=True) for each in others]
 
     @property
     def executor_pods(self) -> bool:
@@ -240,6 +299,10 @@ def ignored_fields(spec: Part, path: str = "spec") -> list[str]:
             paths += ignored_fields(value, where)
         elif (about.description or "").startswith(IGNORED):
             paths.append(where)
-    if isinstance(spec, HazelcastSpec) and spec.image is None:
-        paths += [f"{path}.{name}" for name in ("repository", "version") if getattr(spec, name) is not None]
+    if isinstance(spec, HazelcastSpec):
+        if spec.image is None:
+            paths += [f"{path}.{name}" for name in ("repository", "version") if getattr(spec, name) is not None]
+        paths += [f"{path}.labels.{name}" for name in spec.labels or {} if name in OWN_LABELS]
+        paths += [f"{path}.annotations.{name}" for name in spec.annotations or {} if name.startswith(OWN_ANNOTATIONS)]
+        paths += [f"{path}.env.{each.name}" for each in spec.env or [] if each.name in OWN_VARIABLES]
     return paths

@@ -47,10 +47,10 @@ IGNORED = "Of the Hazelcast operator; it is accepted, and changes nothing"
 """The beginning of the description of a field that manifests for the Hazelcast operator have, and that means nothing here."""
 
 
-def ignored(type_: str, says: str = "") -> Any:
+def ignored(type_: str, says: str = "", items: str = "object") -> Any:
     extra: dict[str, Any] = {"type": type_, **(ANYTHING if type_ == "object" else {})}
     if type_ == "array":
-        extra["items"] = {"type": "object", **ANYTHING}
+        extra["items"] = {"type": items, **(ANYTHING if items == "object" else {})}
     return Field(description=f"{IGNORED}{says}", json_schema_extra=extra)
 
 

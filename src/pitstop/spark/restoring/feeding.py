@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from pitstop.plan.kinds import Form, rules_of
 from pitstop.plan.rules import migrates
 from pitstop.spark.base.naming import WINDOW_ROLES, role_column
 from pitstop.spark.lowering.compiled_job import CompiledJob
-from pitstop.spark.restoring.migrations import migrated
+from pitstop.spark.restoring.migrations import Migrating
 from pitstop.spark.restoring.reframe import Frames, reframed
 from pitstop.spark.restoring.saved_snapshot import SavedSnapshot
 from pitstop.spark.state.in_snapshot import SnapshotState
@@ -37,9 +38,12 @@ def fed_streams(
     streams: dict[tuple[str, str], Fed] = {}
     for stage in stages:
         was = renamed.get(stage, stage)
-        for role, rows in _new_state(job, saved, stage, was).items():
+        migrating = _migrating(job, saved, stage, was)
+        new_state = migrating.rows() if migrating is not None else _new_state(job, saved, stage, was)
+        for role, rows in new_state.items():
             path = scratch / f"restore_{len(streams)}"
-            rows.write.parquet(str(path))
+            with migrating.errors() if migrating is not None else nullcontext():
+                rows.write.parquet(str(path))
             stream = job.spark.readStream.schema(rows.schema).parquet(str(path))
             streams[(stage, role)] = Fed(stream, _rows_in(path), _one_each(job, saved, stage, was))
     return streams
@@ -60,13 +64,18 @@ def _one_each(job: CompiledJob, saved: SavedSnapshot, stage: str, was: str) -> b
     return form is Form.KEYED or (form is Form.FRAMES and _frames(old) == _frames(new))
 
 
+def _migrating(job: CompiledJob, saved: SavedSnapshot, stage: str, was: str) -> Migrating | None:
+    """Return the migration that turns the saved state of a stage into its new one; None if a rule does."""
+    migration, after = job.pipeline.migrations.get(stage), job.plan.stage(stage)
+    if migration is None or after is None or not migrates(saved.plan.stage(was), after):
+        return None
+    return Migrating(job.spark, migration, SnapshotState.open(saved.folder, saved.manifest, was), job.plan.stateful[stage])
+
+
 def _new_state(job: CompiledJob, saved: SavedSnapshot, stage: str, was: str) -> dict[str, DataFrame]:
     """Return role -> a stage's saved rows in the form of its new layout; ``was`` is its name in the snapshot."""
-    state, after = SnapshotState.open(saved.folder, saved.manifest, was), job.plan.stage(stage)
-    assert after is not None
-    old, new, migration = state.saved.layout, job.plan.stateful[stage], job.pipeline.migrations.get(stage)
-    if migration is not None and migrates(saved.plan.stage(was), after):
-        return migrated(job.spark, migration, state, new)
+    state = SnapshotState.open(saved.folder, saved.manifest, was)
+    old, new = state.saved.layout, job.plan.stateful[stage]
     rows = {}
     # A text that stays what it is need not be read, and what older releases have written in it is none the less kept.
     same_text = is_text(old) and (old.form, old.accumulators) == (new.form, new.accumulators)

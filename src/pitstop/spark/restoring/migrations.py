@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
-from pitstop.errors import IncompatibleError, PitstopError
+from pitstop.errors import IncompatibleError
 from pitstop.model.layout import StateLayout
 from pitstop.pipeline.migration import Migration
 from pitstop.pipeline.stages import Pipeline
@@ -16,28 +19,56 @@ from pitstop.plan.rules import migrates
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import copy_checkpoint
-from pitstop.spark.base.failures import first_line
+from pitstop.spark.restoring.failed_migrations import migration_errors, run_through
 from pitstop.spark.state.in_snapshot import SnapshotState
 from pitstop.spark.state.rows import taken
 
 
-def migrated(spark: SparkSession, migration: Migration, state: SnapshotState, new: StateLayout) -> dict[str, DataFrame]:
-    """Return role -> rows of the new state, as a restore feeds them.
+@dataclass(frozen=True)
+class Migrating:
+    """A migration on its way: from the state of its stage in a snapshot to the layout ``new``."""
 
-    IncompatibleError if the function fails or gives another form.
-    """
-    stage, what = migration.stage, f"Migration '{migration.name}' of stage '{migration.stage}'"
-    try:
-        rows = migration(state.rows(spark))
+    spark: SparkSession
+    migration: Migration
+    state: SnapshotState
+    new: StateLayout
+
+    @property
+    def what(self) -> str:
+        """The migration in messages."""
+        return f"Migration '{self.migration.name}' of stage '{self.migration.stage}'"
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """Turn what the migration raises, now or as Spark computes its rows, into IncompatibleError with key and cause."""
+        layout = self.state.saved.layout
+        keys = [name for name, _ in layout.keys] or ["key"]  # of state that is Spark's alone
+
+        def attempt(old: DataFrame) -> None:
+            for rows in self._of(old).values():
+                run_through(rows)
+
+        with migration_errors(self.what, lambda: self.state.rows(self.spark), keys, attempt):
+            yield
+
+    def rows(self) -> dict[str, DataFrame]:
+        """Return role -> rows of the new state, as a restore feeds them. IncompatibleError if they have another form."""
+        with self.errors():
+            return self._of(self.state.rows(self.spark))
+
+    def count(self) -> int:
+        """Compute all rows of the new state, and return their number."""
+        with self.errors():
+            rows = self._of(self.state.rows(self.spark)).values()
+            for each in rows:
+                run_through(each)  # a count alone computes no column
+            return sum(each.count() for each in rows)
+
+    def _of(self, old: DataFrame) -> dict[str, DataFrame]:
+        rows = self.migration(old)
         if not isinstance(rows, DataFrame):
-            raise IncompatibleError(f"{what} returned {type(rows).__name__}, not a DataFrame.")
-        return taken(rows, new, stage, what)
-    except IncompatibleError:
-        raise
-    except PitstopError as error:
-        raise IncompatibleError(error.message) from error
-    except Exception as error:
-        raise IncompatibleError(f"{what} failed: {type(error).__name__}: {first_line(error)}") from error
+            raise IncompatibleError(f"{self.what} returned {type(rows).__name__}, not a DataFrame.")
+        return taken(rows, self.new, self.migration.stage, self.what)
 
 
 def try_migrations(
@@ -62,6 +93,6 @@ def try_migrations(
         was, after = renamed.get(stage, stage), plan.stage(stage)
         if after is not None and after.layout is not None and migrates(before.stage(was), after):
             state = SnapshotState.open(folder, manifest, was)
-            count = sum(rows.count() for rows in migrated(spark, migration, state, after.layout).values())
+            count = Migrating(spark, migration, state, after.layout).count()
             sentences[stage] = f"{state.rows(spark).count():,} rows of its state become {count:,}"
     return sentences

@@ -32,7 +32,7 @@ from pitstop.kit.counts import counted
 from pitstop.kit.waiting import wait_until
 from pitstop.maps.ports import MapStore
 from pitstop.model.config import ProcessingGuarantee
-from pitstop.model.selecting import Select
+from pitstop.model.selecting import HOUR_SECONDS, VIEWER_SECONDS, Select
 from pitstop.pipeline import sinks
 from pitstop.spark.base.environment import Environment, SourceSettings
 from pitstop.spark.base.failures import reason
@@ -233,7 +233,13 @@ class Selecting:
 
 def too_long(select: Select) -> UsageError:
     """Return the error about a query that has had its time."""
-    return UsageError(f"The query took more than {counted(round(select.seconds), 'second')}.")
+    number = f"{select.seconds:,.1f}".removesuffix(".0")
+    seconds = f"{number} second" if number == "1" else f"{number} seconds"
+    remedy = "ask for less, or have the server started with more"
+    if select.limit == HOUR_SECONDS:
+        return UsageError(f"The query took more than {seconds}, all that you had left of an hour's: {remedy} {select.limit}.")
+    whose = "a viewer's query" if select.limit == VIEWER_SECONDS else "a query"
+    return UsageError(f"The query took more than {seconds}, which is the limit of {whose}: {remedy} {select.limit}.")
 
 
 def _refuse_more(rows: int, select: Select) -> None:

@@ -119,3 +119,30 @@ def test_who_is_looked_at_for_another_reason_does_not_come_once_more():
     queue.add("tick")
     assert taken(queue, 1) == ["tick"]
     assert len(queue) == 0
+
+
+def test_keys_wait_for_room_at_their_place_and_let_others_pass():
+    queue = WorkQueue(places_of=lambda key: [(key[0], 2)])
+    for key in ("a1", "a2", "a3", "b1", "a4"):
+        queue.add(key)
+    assert [queue.take() for _ in range(3)] == ["a1", "a2", "b1"]
+    queue.add("b2")
+    assert queue.take() == "b2"
+    queue.done("b1")
+    queue.done("a2")
+    assert queue.take() == "a3"
+    queue.done("a1", failed=True)
+    assert queue.take() == "a4"
+
+
+def test_a_worker_that_waits_hears_of_room_at_a_full_place():
+    queue = WorkQueue(places_of=lambda key: [("one", 1)])
+    queue.add("a")
+    queue.add("b")
+    queue.take()
+    keys = []
+    waiting = threading.Thread(target=lambda: keys.append(queue.take()), daemon=True)
+    waiting.start()
+    queue.done("a")
+    waiting.join(10)
+    assert keys == ["b"]

@@ -131,6 +131,12 @@ class ScriptedConnection:
     def ask_again(self, identity):
         self.jobs[identity] = self.service.job(identity)
 
+    def maps(self):
+        return self.service.maps()
+
+    def snapshots(self):
+        return self.service.snapshots()
+
 
 class ScriptedServers:
     def __init__(self):
