@@ -1661,6 +1661,12 @@ export interface components {
          */
         EventKind: "ADDED" | "UPDATED" | "REMOVED" | "EXPIRED";
         /**
+         * Execution
+         * @description The way in which rows go through a job.
+         * @enum {string}
+         */
+        Execution: "epochs" | "realtime";
+        /**
          * ExportBody
          * @description A snapshot to take.
          */
@@ -1734,6 +1740,12 @@ export interface components {
                 engine?: unknown;
                 /** @description A run with a later epoch that takes longer than this is ended, and started again from the previous epoch. Write a duration, such as 15 minutes. Default: 15 minutes. */
                 epoch_timeout?: unknown;
+                /**
+                 * @description The way in which rows go through the job. epochs: all stages take the rows of an epoch together. realtime: each row goes through all stages as it comes, and is in a map within milliseconds. An epoch then lasts as long as snapshot_interval says. Jobs in real time read Kafka, have one rolling aggregate at most, and write one map (docs/real-time.md). Write epochs or realtime. Default: epochs.
+                 * @example epochs
+                 * @example realtime
+                 */
+                execution?: unknown;
                 /** @description A run fails if it takes longer than this after compiling to restore its state and process an epoch. In an update, the previous version then goes on. Write a duration, such as 15 minutes. Default: 15 minutes. */
                 first_epoch_timeout?: unknown;
                 /** @description A job fails, and keeps its state, once one of its stages holds more rows of state than this, in all partitions together. It counts distinct, joins, rolling aggregates, map_stateful and code of your own, but not windows and sessions. A job whose sources all end keeps no state, and is refused with this option. Write a whole number from 1, or none. Default: none. */
@@ -1802,6 +1814,8 @@ export interface components {
                 suspend_on_failure?: unknown;
                 /** @description A job that runs longer than this since its last start is ended: it is FAILED and keeps its state. Without it a job may run forever. Write a duration, such as 2 hours, or none. Default: none. */
                 timeout?: unknown;
+                /** @description The job's share of the threads of an engine that it shares with others, while there are too few for all: a job of weight 3 has three times as many as one of weight 1, and waits for less time. It has no effect in an engine of a job's own. Write a whole number from 1 to 100. Default: 1. */
+                weight?: unknown;
             };
             /**
              * @description The state from which it starts: the present one, which must have all of its stages and sources; its own latest snapshot, so that what came since is read again; or the present state, with what that lacks empty
@@ -1952,6 +1966,11 @@ export interface components {
              */
             epoch_timeout_ms: number;
             /**
+             * @description The way in which rows go through the job. epochs: all stages take the rows of an epoch together. realtime: each row goes through all stages as it comes, and is in a map within milliseconds. An epoch then lasts as long as snapshot_interval says. Jobs in real time read Kafka, have one rolling aggregate at most, and write one map (docs/real-time.md).
+             * @default epochs
+             */
+            execution: components["schemas"]["Execution"];
+            /**
              * First Epoch Timeout Ms
              * @description A run fails if it takes longer than this after compiling to restore its state and process an epoch. In an update, the previous version then goes on.
              * @default 900000
@@ -2067,6 +2086,12 @@ export interface components {
              * @description A job that runs longer than this since its last start is ended: it is FAILED and keeps its state. Without it a job may run forever.
              */
             timeout_ms: number | null;
+            /**
+             * Weight
+             * @description The job's share of the threads of an engine that it shares with others, while there are too few for all: a job of weight 3 has three times as many as one of weight 1, and waits for less time. It has no effect in an engine of a job's own.
+             * @default 1
+             */
+            weight: number;
         };
         /**
          * JobEvents
@@ -4396,6 +4421,12 @@ export interface operations {
                         engine?: unknown;
                         /** @description A run with a later epoch that takes longer than this is ended, and started again from the previous epoch. Write a duration, such as 15 minutes. Default: 15 minutes. */
                         epoch_timeout?: unknown;
+                        /**
+                         * @description The way in which rows go through the job. epochs: all stages take the rows of an epoch together. realtime: each row goes through all stages as it comes, and is in a map within milliseconds. An epoch then lasts as long as snapshot_interval says. Jobs in real time read Kafka, have one rolling aggregate at most, and write one map (docs/real-time.md). Write epochs or realtime. Default: epochs.
+                         * @example epochs
+                         * @example realtime
+                         */
+                        execution?: unknown;
                         /** @description A run fails if it takes longer than this after compiling to restore its state and process an epoch. In an update, the previous version then goes on. Write a duration, such as 15 minutes. Default: 15 minutes. */
                         first_epoch_timeout?: unknown;
                         /** @description The snapshot that the job starts from, by its name. An update starts from the snapshot that it takes itself. Write the name of a snapshot. */
@@ -4466,6 +4497,8 @@ export interface operations {
                         suspend_on_failure?: unknown;
                         /** @description A job that runs longer than this since its last start is ended: it is FAILED and keeps its state. Without it a job may run forever. Write a duration, such as 2 hours, or none. Default: none. */
                         timeout?: unknown;
+                        /** @description The job's share of the threads of an engine that it shares with others, while there are too few for all: a job of weight 3 has three times as many as one of weight 1, and waits for less time. It has no effect in an engine of a job's own. Write a whole number from 1 to 100. Default: 1. */
+                        weight?: unknown;
                     };
                 };
                 "multipart/form-data": {
@@ -4531,6 +4564,12 @@ export interface operations {
                             engine?: unknown;
                             /** @description A run with a later epoch that takes longer than this is ended, and started again from the previous epoch. Write a duration, such as 15 minutes. Default: 15 minutes. */
                             epoch_timeout?: unknown;
+                            /**
+                             * @description The way in which rows go through the job. epochs: all stages take the rows of an epoch together. realtime: each row goes through all stages as it comes, and is in a map within milliseconds. An epoch then lasts as long as snapshot_interval says. Jobs in real time read Kafka, have one rolling aggregate at most, and write one map (docs/real-time.md). Write epochs or realtime. Default: epochs.
+                             * @example epochs
+                             * @example realtime
+                             */
+                            execution?: unknown;
                             /** @description A run fails if it takes longer than this after compiling to restore its state and process an epoch. In an update, the previous version then goes on. Write a duration, such as 15 minutes. Default: 15 minutes. */
                             first_epoch_timeout?: unknown;
                             /** @description The snapshot that the job starts from, by its name. An update starts from the snapshot that it takes itself. Write the name of a snapshot. */
@@ -4601,6 +4640,8 @@ export interface operations {
                             suspend_on_failure?: unknown;
                             /** @description A job that runs longer than this since its last start is ended: it is FAILED and keeps its state. Without it a job may run forever. Write a duration, such as 2 hours, or none. Default: none. */
                             timeout?: unknown;
+                            /** @description The job's share of the threads of an engine that it shares with others, while there are too few for all: a job of weight 3 has three times as many as one of weight 1, and waits for less time. It has no effect in an engine of a job's own. Write a whole number from 1 to 100. Default: 1. */
+                            weight?: unknown;
                         };
                     };
                 };
@@ -5340,6 +5381,12 @@ export interface operations {
                         engine?: unknown;
                         /** @description A run with a later epoch that takes longer than this is ended, and started again from the previous epoch. Write a duration, such as 15 minutes. Default: 15 minutes. */
                         epoch_timeout?: unknown;
+                        /**
+                         * @description The way in which rows go through the job. epochs: all stages take the rows of an epoch together. realtime: each row goes through all stages as it comes, and is in a map within milliseconds. An epoch then lasts as long as snapshot_interval says. Jobs in real time read Kafka, have one rolling aggregate at most, and write one map (docs/real-time.md). Write epochs or realtime. Default: epochs.
+                         * @example epochs
+                         * @example realtime
+                         */
+                        execution?: unknown;
                         /** @description A run fails if it takes longer than this after compiling to restore its state and process an epoch. In an update, the previous version then goes on. Write a duration, such as 15 minutes. Default: 15 minutes. */
                         first_epoch_timeout?: unknown;
                         /** @description A job fails, and keeps its state, once one of its stages holds more rows of state than this, in all partitions together. It counts distinct, joins, rolling aggregates, map_stateful and code of your own, but not windows and sessions. A job whose sources all end keeps no state, and is refused with this option. Write a whole number from 1, or none. Default: none. */
@@ -5408,6 +5455,8 @@ export interface operations {
                         suspend_on_failure?: unknown;
                         /** @description A job that runs longer than this since its last start is ended: it is FAILED and keeps its state. Without it a job may run forever. Write a duration, such as 2 hours, or none. Default: none. */
                         timeout?: unknown;
+                        /** @description The job's share of the threads of an engine that it shares with others, while there are too few for all: a job of weight 3 has three times as many as one of weight 1, and waits for less time. It has no effect in an engine of a job's own. Write a whole number from 1 to 100. Default: 1. */
+                        weight?: unknown;
                     };
                     /**
                      * Snapshot
@@ -5469,6 +5518,12 @@ export interface operations {
                             engine?: unknown;
                             /** @description A run with a later epoch that takes longer than this is ended, and started again from the previous epoch. Write a duration, such as 15 minutes. Default: 15 minutes. */
                             epoch_timeout?: unknown;
+                            /**
+                             * @description The way in which rows go through the job. epochs: all stages take the rows of an epoch together. realtime: each row goes through all stages as it comes, and is in a map within milliseconds. An epoch then lasts as long as snapshot_interval says. Jobs in real time read Kafka, have one rolling aggregate at most, and write one map (docs/real-time.md). Write epochs or realtime. Default: epochs.
+                             * @example epochs
+                             * @example realtime
+                             */
+                            execution?: unknown;
                             /** @description A run fails if it takes longer than this after compiling to restore its state and process an epoch. In an update, the previous version then goes on. Write a duration, such as 15 minutes. Default: 15 minutes. */
                             first_epoch_timeout?: unknown;
                             /** @description A job fails, and keeps its state, once one of its stages holds more rows of state than this, in all partitions together. It counts distinct, joins, rolling aggregates, map_stateful and code of your own, but not windows and sessions. A job whose sources all end keeps no state, and is refused with this option. Write a whole number from 1, or none. Default: none. */
@@ -5537,6 +5592,8 @@ export interface operations {
                             suspend_on_failure?: unknown;
                             /** @description A job that runs longer than this since its last start is ended: it is FAILED and keeps its state. Without it a job may run forever. Write a duration, such as 2 hours, or none. Default: none. */
                             timeout?: unknown;
+                            /** @description The job's share of the threads of an engine that it shares with others, while there are too few for all: a job of weight 3 has three times as many as one of weight 1, and waits for less time. It has no effect in an engine of a job's own. Write a whole number from 1 to 100. Default: 1. */
+                            weight?: unknown;
                         };
                         /**
                          * Snapshot
