@@ -55,7 +55,13 @@ def listening(stack, job):
 
 
 @pytest.mark.parametrize("seed", [int(time.time())], ids=["now"])
-@pytest.mark.parametrize("options", [("--engine", "own"), ("--engine", "shared")], ids=["own", "shared"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param(("--engine", "own"), id="own"),
+        pytest.param(("--engine", "shared"), id="shared", marks=pytest.mark.deep),
+    ],
+)
 def test_a_job_counts_each_message_once_over_kills_within_epochs_and_changes_of_its_execution(tmp_path, seed, options):
     from stack import Stack, wait_until
 

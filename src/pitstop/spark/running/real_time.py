@@ -64,8 +64,12 @@ def start_in_real_time(
     rows = at_once(sink).rows(sink.sink, lowering.frame(sink))
     writer.tell_rows(counted)
     stream = rows.writeStream.outputMode("update").format(FAN).option("socket", str(writer.socket))
-    with starting_in_real_time(spark):
-        started = in_real_time(stream, length_ms).option("checkpointLocation", str(checkpoint)).start()
+    try:
+        with starting_in_real_time(spark):
+            started = in_real_time(stream, length_ms).option("checkpointLocation", str(checkpoint)).start()
+    except BaseException:
+        writer.end()
+        raise
     writer.active = lambda: bool(started.isActive)
     stages = tuple(slot.stage for slot in operators_of(cuts_of(job.pipeline.nodes), lowering.layouts))
     return RunningQuery(started, folder, writer, None, (), lowering.layouts, stages, dict(lowering.event_times))

@@ -136,23 +136,23 @@ class RowWriter:
     def _serve(self, connection: socket.socket) -> None:
         try:
             with connection.makefile("rb") as stream:
-                word, *numbers = stream.readline().split()
-                if word == b"begin":
-                    answers = self._begin(int(numbers[0]))
-                elif word == b"rows":
-                    answers = self._take(stream, int(numbers[0]))
-                else:
-                    answers = self._end(int(numbers[0]))
-                if answers:
-                    connection.sendall(b"ok")
-        except (OSError, pa.ArrowException, ValueError) as error:
-            # A task that has failed, or was stopped, tells no more. Its epoch is not committed.
-            self._environment.log("DEBUG", "pitstop.engine", f"a task gives no more rows: {type(error).__name__}: {error}")
+                if self._answers(stream):
+                    with suppress(OSError):  # who asked is gone, and its epoch is not committed
+                        connection.sendall(b"ok")
         except BaseException as error:
             self._fail(error)
         finally:
             self._connections.discard(connection)
             connection.close()
+
+    def _answers(self, stream: BinaryIO) -> bool:
+        """Do what the other side of a connection asks for; return False if it is left without an answer."""
+        word, number, *_ = [*stream.readline().split(), b"", b"0"]
+        if word == b"begin":
+            return self._begin(int(number))
+        if word == b"rows":
+            return self._take(stream, int(number))
+        return word == b"end" and self._end(int(number))
 
     def _begin(self, tasks: int) -> bool:
         with self._condition:
@@ -170,9 +170,14 @@ class RowWriter:
             self._epoch = epoch
             self._connected += 1
             self.flows = self.flows or self._connected >= self._tasks
-        for batch in pa.ipc.open_stream(stream):
-            if batch.num_rows:
-                self._items.put((batch, epoch))
+        try:
+            for batch in pa.ipc.open_stream(stream):
+                if batch.num_rows:
+                    self._items.put((batch, epoch))
+        except (OSError, pa.ArrowException) as error:
+            # The task has failed, or was stopped. Its epoch is not committed.
+            self._environment.log("DEBUG", "pitstop.engine", f"a task gives no more rows: {type(error).__name__}: {error}")
+            return False
         written = threading.Event()
         self._items.put(written)
         while not written.wait(LOOK_SECONDS):
@@ -223,7 +228,7 @@ class RowWriter:
         self._disconnect()
 
     def _disconnect(self) -> None:
-        for connection in (self._listener, *self._connections):
+        for connection in (self._listener, *self._connections.copy()):
             with suppress(OSError):  # the other side was faster
                 connection.shutdown(socket.SHUT_RDWR)
             connection.close()
