@@ -93,7 +93,7 @@ def test_rows_are_in_the_map_while_their_epoch_runs_and_are_counted_once_over_a_
         assert wait_until(lambda: not run.active or job.counts() == expected(range(100)), 60), (run.failure(), job.lines)
         assert run.failure() is None
         committed = run.running.checkpoint.committed()
-        run.end_epoch(30)
+        run.running.end_epoch(30)
         assert run.running.checkpoint.committed() > committed
         broker.send_numbers("numbers", range(100, 150))
         assert wait_until(lambda: job.counts() == expected(range(150)), 60), run.failure()
@@ -186,6 +186,12 @@ def merged_entries(p, servers):
     numbers_of(p, servers).write_to(sink, name="m")
 
 
+def ordered_by_time(p, servers):
+    timed = numbers_of(p, servers).with_timestamps("timestamp", allowed_lag="1 second")
+    counted = timed.group_by("key").rolling_aggregate("counted", seen=ps.count())
+    counted.write_to(ps.sinks.map("m", key="key", value="seen"), name="m")
+
+
 def two_sinks(p, servers):
     numbers = numbers_of(p, servers)
     numbers.write_to(ps.sinks.map("m", key="key"), name="one")
@@ -201,6 +207,7 @@ REFUSED = (
     (another_source, r"Source 'ticks' .* it is not one of Kafka"),
     (files, r"Sink 'rows' .* it writes whole epochs alone"),
     (merged_entries, r"Sink 'm' .* it computes entries from the ones before \(merge\)"),
+    (ordered_by_time, r"Sink 'm' .* it keeps the row of a key with the highest timestamp, .* order_by=\(\)\. Leave"),
     (two_sinks, r"Sink 'other' .* it is a second sink, and a job in real time writes into one"),
 )
 

@@ -33,7 +33,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /**
  * The sink of a job in real time: the rows of each task go to the runner through a Unix socket as they come, in Arrow batches that wait
- * for two milliseconds at most (spark/running/fan.py).
+ * for two milliseconds at most (spark/running/row_writer.py).
  *
  * A connection begins with a line: "begin TASKS" asks if an epoch may begin; "rows EPOCH PARTITION" has the rows of a task after it;
  * "end EPOCH" says that all tasks have come to their end. The runner answers each with "ok", the second once it has written the rows.

@@ -92,8 +92,7 @@ public final class HandOver extends StreamingShuffleManager {
                     this.check(context);
                 }
             } catch (InterruptedException error) {
-                Thread.currentThread().interrupt();
-                throw new IllegalStateException("The task is stopped.", error);
+                throw stopped(error);
             }
         }
 
@@ -108,9 +107,13 @@ public final class HandOver extends StreamingShuffleManager {
                 }
                 return item;
             } catch (InterruptedException error) {
-                Thread.currentThread().interrupt();
-                throw new IllegalStateException("The task is stopped.", error);
+                throw stopped(error);
             }
+        }
+
+        private static IllegalStateException stopped(InterruptedException error) {
+            Thread.currentThread().interrupt();
+            return new IllegalStateException("The task is stopped.", error);
         }
     }
 

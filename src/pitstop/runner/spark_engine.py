@@ -135,7 +135,7 @@ class StartedRun:
     def working_on(self) -> int | None:
         if self.holds_still:  # an epoch that was planned before waits until the state is on disk
             return None
-        return self._run.working_on()
+        return self._run.running.under_way()
 
     def failure(self) -> PitstopError | None:
         return self._run.failure()
@@ -148,7 +148,7 @@ class StartedRun:
 
     def export(self, name: str, at_rest: bool = False) -> SnapshotRecord:
         if not at_rest:
-            self._run.end_epoch(EXPORT_SECONDS)
+            self._run.running.end_epoch(EXPORT_SECONDS)
         folder = self._settings.data.new_snapshot(name)
         return export_checkpoint(self._checkpoint, folder, name, self._run.stage_facts(), at_rest)
 

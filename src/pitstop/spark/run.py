@@ -25,7 +25,6 @@ from pitstop.spark.running.progress import ProgressTracker
 from pitstop.spark.running.query import RunningQuery
 from pitstop.spark.running.real_time import start_in_real_time
 from pitstop.spark.running.refresh import TableRefresh, refresh_seconds
-from pitstop.spark.running.row_writer import RowWriter
 from pitstop.spark.sinks import write_sink
 from pitstop.spark.starting.head_start import HeadStart
 from pitstop.spark.starting.start_point import StartPoint
@@ -134,21 +133,7 @@ class Run:
     @property
     def up(self) -> bool:
         """True once the query has done an epoch, or found nothing to do; in real time, once rows go through."""
-        writer = self.running.writer
-        return self.tracker.ready or (isinstance(writer, RowWriter) and writer.flows)
-
-    def working_on(self) -> int | None:
-        """Return the epoch that is under way, in real time only from its end on; None if the query waits for data."""
-        if isinstance(self.running.writer, RowWriter):
-            return self.running.writer.ending
-        planned = self.running.checkpoint.planned()
-        return planned if planned > self.running.checkpoint.committed() else None
-
-    def end_epoch(self, seconds: float) -> None:
-        """End an epoch in real time now, and wait so long until it is committed; then the last committed one is the newest."""
-        running = self.running
-        if isinstance(running.writer, RowWriter) and running.writer.end_epoch(seconds):
-            running.await_commit(running.writer.last_written)
+        return self.tracker.ready or self.running.writer.flows
 
     def failure(self) -> PitstopError | None:
         """Return the reason why the query ended by itself; None if it runs or was stopped."""

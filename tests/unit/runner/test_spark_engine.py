@@ -18,7 +18,7 @@ from pitstop.model.run import Failed
 from pitstop.runner.prepared import RunnerSettings
 from pitstop.runner.run import Runner
 from pitstop.runner.spark_engine import SparkEngine, StartedRun
-from pitstop.spark.run import Run
+from pitstop.spark.running.query import RunningQuery
 from tests.doubles.clock import ManualClock
 from tests.doubles.registry import MemoryRegistry, MemoryRunnerLink
 from tests.doubles.wake import MemoryWake
@@ -88,8 +88,10 @@ def test_what_keeps_a_run_from_starting_is_judged_like_what_ends_its_query(faile
 def test_an_epoch_that_was_planned_before_the_run_holds_still_is_not_timed(tmp_path):
     """Such an epoch stays as it is until the state is on disk, which may take longer than an epoch may."""
     checkpoint = SimpleNamespace(planned=lambda: 7, committed=lambda: 6)
-    run = SimpleNamespace(holds_still=False, running=SimpleNamespace(checkpoint=checkpoint, writer=None))
-    run.working_on = partial(Run.working_on, run)
+    writer = SimpleNamespace(under_way=lambda planned: planned)
+    running = SimpleNamespace(checkpoint=checkpoint, writer=writer)
+    running.under_way = partial(RunningQuery.under_way, running)
+    run = SimpleNamespace(holds_still=False, running=running)
     started = StartedRun(run, RunnerSettings(DataFolder(tmp_path), "nosuch:///", ""))
     assert started.working_on() == 7
     run.holds_still = True

@@ -10,7 +10,6 @@ their way to the sinks.
 from __future__ import annotations
 
 import dataclasses
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -33,6 +32,7 @@ from pitstop.spark.internals.observations import Observations
 from pitstop.spark.lowering.lowering import Lowering
 from pitstop.spark.lowering.streaming import part
 from pitstop.spark.running.early import EarlyResults
+from pitstop.spark.running.gate import Gate
 from pitstop.spark.sinks import sink_kind, take_all, write_sink
 
 WriteSink = Callable[[Node, DataFrame, int, Environment], int | None]
@@ -66,7 +66,7 @@ class EpochRecords:
         )
 
 
-class EpochWriter:
+class EpochWriter(Gate):
     """The callback of ``foreachBatch``, with a gate that stops the query between two epochs.
 
     ``written`` gets the time (by the monotonic clock) at which an epoch began, once all its sinks are written and before Spark
@@ -82,6 +82,7 @@ class EpochWriter:
         write: WriteSink = write_sink,
         saved: EpochRecords | None = None,
     ) -> None:
+        super().__init__()
         saved = saved or EpochRecords()
         self._state, self._digest = saved.state, saved.digest
         self._write_sink, self._of_before, self._begins = write, saved.of_before, saved.begins
@@ -91,25 +92,16 @@ class EpochWriter:
         self._in_query = {id(node) for cut in cuts for node in cut.node.upstream()}
         self._planned_at, self._observations = saved.planned_at, Observations()
         self._environment = environment
-        self._condition = threading.Condition()
-        self._closed = self._paused = False
-        self._before: Callable[[], None] | None = None
-        self._after: Callable[[int], None] = lambda epoch: None
-        self._counted: Callable[[str, int], None] = lambda sink, rows: None
+        self._paused = False
         self._writing: int | None = None
-        self.last_written = -1
         self.tables: Mapping[str, DataFrame] = {}
         """Hash join stage -> its table, where that has been read."""
-        self.failure: BaseException | None = None
-        self.sink: Node | None = None
-        """The sink that an epoch is being written into."""
 
     def __call__(self, rows: DataFrame, epoch: int) -> None:
         with self._gate(epoch):
             begun = time.monotonic()
             try:
-                if self._before is not None:
-                    self._before()
+                self._before()
                 self._environment.ownership.check()
                 self._write(rows, epoch)
                 if self._written is not None:
@@ -121,27 +113,13 @@ class EpochWriter:
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """The stages that lead to its sinks, each once."""
         return tuple({id(node): node for cut in self._cuts for sink in cut.sinks for node in sink.upstream()}.values())
 
     def belong_to(self, environment: Environment, of_before: EpochOfBefore | None) -> None:
         """Write on behalf of this run from now on, on its checkpoint: the query was started before either existed."""
         self._environment, self._of_before = environment, of_before
 
-    def before_epoch(self, call: Callable[[], None]) -> None:
-        """Call this before each epoch from now on, in Spark's thread."""
-        self._before = call
-
-    def after_epoch(self, call: Callable[[int], None]) -> None:
-        """Call this, in Spark's thread, with each epoch from now on that is written and about to be committed."""
-        self._after = call
-
-    def tell_rows(self, counted: Callable[[str, int], None]) -> None:
-        """Call this with a sink and the rows that an epoch has written into it, where the sink knows them."""
-        self._counted = counted
-
     def close(self, timeout: float) -> bool:
-        """Let no further epoch write, and wait for the one being written. Return False if it did not end in time."""
         with self._condition:
             self._closed = True
             return self._condition.wait_for(lambda: self._writing is None, timeout)
@@ -155,7 +133,6 @@ class EpochWriter:
 
     @property
     def closed(self) -> bool:
-        """True once no further epoch may write."""
         return self._closed or self._paused
 
     @contextmanager

@@ -32,9 +32,9 @@ from pitstop.spark.lowering.lowering import Lowering, OpenSource
 from pitstop.spark.lowering.streaming import streaming_frame
 from pitstop.spark.running.early import EarlyResults
 from pitstop.spark.running.epochs import EpochRecords, EpochWriter, WriteSink
+from pitstop.spark.running.gate import Gate
 from pitstop.spark.running.idle import IdleWatch, idle_watch
 from pitstop.spark.running.pace import Pace
-from pitstop.spark.running.row_writer import RowWriter
 from pitstop.spark.sinks import write_sink
 from pitstop.spark.state.saved import SavedStage
 
@@ -48,7 +48,7 @@ class RunningQuery:
 
     query: StreamingQuery
     checkpoint: Checkpoint
-    writer: EpochWriter | RowWriter
+    writer: Gate
     idle: IdleWatch | None
     """The watch for idle stages; None if none can be idle."""
     tables: tuple[DataFrame, ...]
@@ -139,7 +139,7 @@ class RunningQuery:
         """
         if not self.writer.close(timeout):
             raise EngineError(f"The running epoch did not end within {timeout:.0f} seconds.")
-        self.await_commit(self.writer.last_written)
+        self._await_commit(self.writer.last_written)
         # Spark says what an epoch did a moment after its commit.
         wait_until(lambda: not self.active or self._told() >= self.writer.last_written, _PROGRESS_WAIT)
         # What runs from here on has written nothing and will not be committed: it may be interrupted.
@@ -149,8 +149,17 @@ class RunningQuery:
     def end(self) -> None:
         """End at once: an epoch that is under way stays uncommitted."""
         self.query.stop()
-        if isinstance(self.writer, RowWriter):
-            self.writer.end()
+        self.writer.end()
+
+    def end_epoch(self, timeout: float) -> None:
+        """End an epoch in real time now, and wait until it is committed; the last committed epoch is then the newest."""
+        if self.writer.end_epoch(timeout):
+            self._await_commit(self.writer.last_written)
+
+    def under_way(self) -> int | None:
+        """Return the epoch that is expected to end, in real time only once its time is over; None if there is none."""
+        planned = self.checkpoint.planned()
+        return self.writer.under_way(planned if planned > self.checkpoint.committed() else None)
 
     def drop_tables(self) -> None:
         """Forget the tables of hash joins, so that a query started after this one reads them anew."""
@@ -169,7 +178,7 @@ class RunningQuery:
         progress = self.query.lastProgress
         return -1 if progress is None else int(progress.batchId)
 
-    def await_commit(self, epoch: int) -> None:
+    def _await_commit(self, epoch: int) -> None:
         """Wait until Spark has committed an epoch that is written; EngineError if it does not."""
         wait_until(lambda: not self.active or self.checkpoint.committed() >= epoch, _COMMIT_WAIT)
         if self.checkpoint.committed() < epoch and self.query.exception() is None:

@@ -22,6 +22,7 @@ import pyarrow as pa
 
 from pitstop.pipeline.nodes import Node
 from pitstop.spark.base.environment import Environment
+from pitstop.spark.running.gate import Gate
 from pitstop.spark.sinks import mark_epoch, write_at_once
 
 MOST_BATCHES = 256
@@ -32,24 +33,20 @@ _Item = tuple[pa.RecordBatch, int] | threading.Event
 """Rows with their epoch, or a task that waits until all rows before are written."""
 
 
-class RowWriter:
-    """The gate and the writer of a query in real time, as EpochWriter is of one in epochs.
+class RowWriter(Gate):
+    """The writer of a query in real time, as EpochWriter is of one in epochs.
 
     ``length_ms`` is the length of an epoch. ``folder`` is a short path, below which the socket is.
     """
 
     def __init__(self, sink: Node, environment: Environment, folder: Path, length_ms: int) -> None:
+        super().__init__()
         self._environment, self._length = environment, length_ms / 1000
         self._folder = Path(tempfile.mkdtemp(prefix="rows-", dir=folder))
         self.socket, self.ends = self._folder / "s", self._folder / "ends"
         """The socket; the file that ends the epoch while it is there."""
-        self.nodes = sink.upstream()
-        self.target = sink
-        self._condition = threading.Condition()
-        self._closed = self._over = False
-        self._before: Callable[[], None] = lambda: None
-        self._after: Callable[[int], None] = lambda epoch: None
-        self._counted: Callable[[str, int], None] = lambda sink, rows: None
+        self._target = sink
+        self._over = False
         self.active: Callable[[], bool] = lambda: True
         """Tells if the query runs."""
         self._writing = False
@@ -57,12 +54,6 @@ class RowWriter:
         self._epoch, self._tasks, self._connected, self._rows = -1, 0, 0, 0
         self._items: queue.Queue[_Item] = queue.Queue(MOST_BATCHES)
         self._connections: set[socket.socket] = set()
-        self.last_written = -1
-        self.failure: BaseException | None = None
-        self.sink: Node | None = None
-        """The sink that an epoch is being written into."""
-        self.flows = False
-        """True once all tasks of an epoch have connected: what comes from then on goes through."""
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(str(self.socket))
         self._listener.listen(1024)
@@ -70,37 +61,22 @@ class RowWriter:
             threading.Thread(target=work, daemon=True, name="rows").start()
 
     @property
-    def closed(self) -> bool:
-        """True once no further epoch may begin."""
-        return self._closed
+    def nodes(self) -> tuple[Node, ...]:
+        return tuple(self._target.upstream())
 
-    @property
-    def ending(self) -> int | None:
-        """The epoch whose time is over, or whose end has been asked for; None if none is."""
+    def under_way(self, planned: int | None) -> int | None:
+        """Return the epoch whose time is over, or whose end has been asked for; None if none is."""
         due = self._closed or self.ends.exists() or time.monotonic() - self._began > self._length
         return max(self._epoch, 0) if self._writing and due else None
 
-    def before_epoch(self, call: Callable[[], None]) -> None:
-        """Call this before each epoch from now on."""
-        self._before = call
-
-    def after_epoch(self, call: Callable[[int], None]) -> None:
-        """Call this with each epoch from now on that is written and about to be committed."""
-        self._after = call
-
-    def tell_rows(self, counted: Callable[[str, int], None]) -> None:
-        """Call this with the sink and the rows of an epoch that it has got, once the epoch is written."""
-        self._counted = counted
-
     def close(self, timeout: float) -> bool:
-        """Let no further epoch begin, end the one under way, and wait for that. Return False if it did not end in time."""
         with self._condition:
             self._closed = True
             self._condition.notify_all()
         return self.end_epoch(timeout)
 
     def end_epoch(self, timeout: float) -> bool:
-        """End the epoch that is under way now, and wait for that. Return False if it did not end in time."""
+        """End the epoch that is under way, and wait for that. Return False if it did not end in time."""
         self.ends.touch()
         deadline, before = time.monotonic() + timeout, self.last_written
         try:
@@ -162,7 +138,7 @@ class RowWriter:
             self._writing, self._began, self._tasks, self._connected, self._rows = True, time.monotonic(), tasks, 0, 0
         self._before()
         self._environment.ownership.check()
-        self.sink = self.target
+        self.sink = self._target
         return True
 
     def _take(self, stream: BinaryIO, epoch: int) -> bool:
@@ -189,8 +165,8 @@ class RowWriter:
         if self.failure is not None:
             return False
         self._environment.ownership.check()
-        mark_epoch(self.target, epoch, self._environment)
-        self._counted(self.target.name, self._rows)
+        mark_epoch(self._target, epoch, self._environment)
+        self._counted(self._target.name, self._rows)
         with self._condition:
             self.sink = None
             self._writing = False
@@ -212,7 +188,7 @@ class RowWriter:
             try:
                 if rows:
                     table = pa.Table.from_batches([batch for batch, _ in rows])
-                    self._rows += write_at_once(self.target, table, rows[-1][1], self._environment)
+                    self._rows += write_at_once(self._target, table, rows[-1][1], self._environment)
             except BaseException as error:
                 self._fail(error)
                 return

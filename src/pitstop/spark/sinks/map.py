@@ -79,9 +79,15 @@ def _maps(context: EpochContext) -> MapStore:
 
 
 def _refuses_rows(sink: MapSink) -> str | None:
-    if sink.function is None:
-        return None
-    return f"computes entries from the ones before ({sink.mode}), and would see some rows twice after a failure"
+    if sink.function is not None:
+        return f"computes entries from the ones before ({sink.mode}), and would see some rows twice after a failure"
+    if sink.takes_order.columns and sink.comes.shuffled:
+        # The aggregate takes rows in as they come: the row with the highest event time need not be the last one.
+        return (
+            f"keeps the row of a key with the highest {sink.takes_order.columns[0]}, which need not have the last result of the "
+            "stage with state. Keep the row that comes last, with order_by=()"
+        )
+    return None
 
 
 def _epoch_of(context: EpochContext) -> EpochId | None:
