@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Literal
 
 from pitstop.errors import UsageError
@@ -20,6 +20,7 @@ from pitstop.pipeline.databases import check_postgres_url
 from pitstop.pipeline.kafka_security import KafkaSecurity, security_of
 from pitstop.pipeline.kafka_values import Format, values_of
 from pitstop.pipeline.schemas import ddl, optional_ddl
+from pitstop.pipeline.starts import delta_start, kafka_start
 
 _CORRUPT_RECORD = re.compile(r"(?i)(^|[\s,`])_corrupt_record\b")
 """Spark's own column for rows that do not parse, in a DDL text."""
@@ -304,29 +305,6 @@ def kafka(
     )
 
 
-def kafka_start(start: str | datetime | Mapping[str, Mapping[int, int]]) -> str:
-    """Return ``earliest``, ``latest``, milliseconds since 1970, or offsets as JSON. UsageError if it is none of these."""
-    if isinstance(start, Mapping):
-        return json.dumps({topic: {str(number): int(at) for number, at in offsets.items()} for topic, offsets in start.items()})
-    if start in ("earliest", "latest"):
-        return str(start)
-    time_ms = _time_ms(start)
-    if time_ms is None:
-        raise UsageError(f"start is earliest, latest, a time such as 2026-11-01T00:00 or offsets, not {start!r}.")
-    return str(time_ms)
-
-
-def _time_ms(moment: Any) -> int | None:
-    """Return a time, or its text in ISO 8601, in milliseconds since 1970, UTC where it names no zone; None if it is neither."""
-    try:
-        at = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
-    except ValueError:
-        return None
-    if not isinstance(at, datetime):
-        return None
-    return round((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
-
-
 def map_journal(map_name: str, start: str = "oldest", max_events: int = 100_000) -> Source:
     """Read the event journal of the map ``map_name``: every put, update and removal, in order.
 
@@ -435,7 +413,7 @@ def delta(
         "delta",
         {
             "path": str(path),
-            "start": _delta_start(start),
+            "start": delta_start(start),
             "changes": str(changes).lower(),
             "onRewrite": on_rewrite,
             "onLoss": on_loss,
@@ -445,18 +423,6 @@ def delta(
         schema=optional_ddl(schema),
         bounded=not streaming,
     )
-
-
-def _delta_start(start: str | int | datetime) -> str:
-    """Return ``earliest``, ``latest``, ``version:N``, or ``time:`` and milliseconds since 1970. UsageError if it is none."""
-    if start in ("earliest", "latest"):
-        return str(start)
-    if isinstance(start, int) and not isinstance(start, bool) and start >= 0:
-        return f"version:{start}"
-    time_ms = _time_ms(start)
-    if time_ms is None:
-        raise UsageError(f"start is earliest, latest, a version or a time such as 2026-11-01T00:00, not {start!r}.")
-    return f"time:{time_ms}"
 
 
 def postgres(

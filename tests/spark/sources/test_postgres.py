@@ -181,6 +181,13 @@ def test_a_table_that_cannot_be_read_is_named_with_the_remedy(url, statement, me
         reader.latestOffset(reader.initialOffset(), None)
 
 
+def test_a_user_who_may_not_read_the_table_is_told_so_and_nothing_is_waited_for(url):
+    sql(url, "DROP ROLE IF EXISTS stranger; CREATE ROLE stranger LOGIN PASSWORD 'x'")
+    reader = reader_of(source_of(f"postgresql://stranger:x@{url.rpartition('@')[2]}"))
+    with pytest.raises(UsageError, match=r"^Source 'orders' cannot read the table 'orders' of .*: permission denied for table"):
+        reader.latestOffset(reader.initialOffset(), None)
+
+
 def test_a_connection_that_is_cut_is_made_again(url, capfd):
     reader = reader_of(source_of(url))
     sql(url, "INSERT INTO orders VALUES (1, 'a')")

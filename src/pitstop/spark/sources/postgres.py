@@ -36,8 +36,10 @@ if TYPE_CHECKING:
 
 CONNECT_SECONDS = 10
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
-MOST_BEHIND = 1_000_000
-"""The most rows that are counted beyond an epoch: a lag of more rows is told as that."""
+MOST_BEHIND = 100_000
+"""The most rows that are counted beyond an epoch, each time one ends: a lag of more rows is told as that."""
+MOST_OF_BATCH = 1_000_000
+"""The rows by which a batch looks for the end of the table."""
 HELD_SECONDS = 60.0
 """The time after which rows that wait for an older transaction are told in the log."""
 UNDECIDED = -1
@@ -93,8 +95,8 @@ class PostgresReader(DataSourceStreamReader):
             return start
         try:
             end = self._look(start, self._options.limited(self._max_rows))
-        except psycopg.OperationalError as error:
-            self._disconnect()
+        except psycopg.Error as error:
+            self._refuse_unless_away(error)
             self._log.warning(f"{self._place}: {first_line(error)}; trying again in {self._pause:.1f} s")
             self._next_look, self._pause = time.monotonic() + self._pause, min(2 * self._pause, LONGEST_PAUSE)
             return start
@@ -150,7 +152,7 @@ class PostgresReader(DataSourceStreamReader):
 
         def look() -> Offset:
             end = start
-            while (further := self._look(end, MOST_BEHIND)) != end:
+            while (further := self._look(end, MOST_OF_BATCH)) != end:
                 end = further
             return end
 
@@ -209,6 +211,14 @@ class PostgresReader(DataSourceStreamReader):
             self._connection.close()
             self._connection = None
 
+    def _refuse_unless_away(self, error: Exception) -> None:
+        """Forget the connection. UsageError unless the database is only away, as for a user who may not read the table."""
+        import psycopg
+
+        self._disconnect()
+        if not isinstance(error, psycopg.OperationalError):
+            raise UsageError(f"Source '{self._options.stage}' cannot read {self._place}: {first_line(error)}.") from error
+
     def _insist(self, do: Callable[[], T]) -> T:
         """Return what ``do()`` returns; wait for a database that is away."""
         import psycopg
@@ -217,8 +227,8 @@ class PostgresReader(DataSourceStreamReader):
         while True:
             try:
                 return do()
-            except psycopg.OperationalError as error:
-                self._disconnect()
+            except psycopg.Error as error:
+                self._refuse_unless_away(error)
                 self._log.warning(f"{self._place}: {first_line(error)}; trying again in {pause:.1f} s")
                 time.sleep(pause)
                 pause = min(pause * 2, LONGEST_PAUSE)
