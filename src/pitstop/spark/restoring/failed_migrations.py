@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from pyspark.errors import AnalysisException, PySparkException
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
 from pitstop.errors import EngineError, IncompatibleError, PitstopError
@@ -89,6 +89,8 @@ def _kind(error: BaseException) -> str:
     return first.kind if first is not None else type(error).__name__
 
 
-def run_through(rows: DataFrame) -> None:
-    """Compute all columns of all rows, and keep none."""
-    rows.write.format("noop").mode("overwrite").save()
+def run_through(rows: DataFrame) -> int:
+    """Compute all columns of all rows, and keep none; return the number of rows. A count alone would compute no column."""
+    counts = Observation()
+    rows.observe(counts, F.count(F.lit(1)).alias("rows")).write.format("noop").mode("overwrite").save()
+    return int(counts.get["rows"])
