@@ -41,6 +41,11 @@ def read(job, *feeds):
     assert wait_until(lambda: job.progress.input_rows == sum(feed.rows for feed in feeds), 60)
 
 
+def is_late_before(job, seconds):
+    """Wait for the epoch without rows that closes windows: rows that come before it are judged by the watermark before."""
+    assert wait_until(lambda: job.progress.watermark_ms == seconds * 1000, 60)
+
+
 def texts(letters):
     """(n, its event time or None) of the rows in letters."""
     rows = [json.loads(row["text"]) for row in letters.rows]
@@ -64,12 +69,13 @@ def test_each_row_that_windows_leave_out_is_a_letter_and_the_letters_are_as_many
     job = ps.run(p, spark, data_dir=tmp_path / "data")
     feed.add(*[("a", n, now + n) for n in range(58)], ("d", 1000, None))
     read(job, feed)
-    # By now the watermark is at the 57th second.
+    is_late_before(job, now + 57)
     second = [("b", 100 + n, now + n) for n in range(60)] + [(None, 1001, None), (None, 1002, now)]
     feed.add(*second)
     read(job, feed)
     feed.add(("z", 1, now + 300))
     read(job, feed)
+    is_late_before(job, now + 300)
     feed.add(("z", 2, now + 200))
     read(job, feed)
     job.stop()

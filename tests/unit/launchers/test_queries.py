@@ -223,12 +223,18 @@ def test_a_viewers_query_has_a_limit_of_its_own(short):
 
 def test_queries_of_one_viewer_have_so_many_seconds_an_hour_and_those_of_others_theirs(short, monkeypatch):
     clock = HandClock()
-    monkeypatch.setattr(short._viewers, "_spent", SpentSeconds(30.0, clock))
+    spent = SpentSeconds(30.0, clock)
+    monkeypatch.setattr(short._viewers, "_spent", spent)
+
+    def none_goes_on():
+        return all(query.ended is not None for query in spent._queries.values())
+
     first = run(short, "quiet", ADA)
     clock.now += 18
     first.close()
-    assert wait_until(lambda: not short._viewers._process.going, 30)
+    assert wait_until(none_goes_on, 30)
     assert limits(short, ADA) == [12.0, "--viewer-seconds-per-hour"]
+    assert wait_until(none_goes_on, 30)
     second = run(short, "quiet", ADA)
     clock.now += 12
     with pytest.raises(BusyError) as raised:
