@@ -424,8 +424,8 @@ OPTIONS: tuple[Option, ...] = (
         whole(least=1, most=MOST_WEIGHT),
         form="a whole number from 1 to 100",
         meaning="The job's share of the threads of an engine that it shares with others, while there are too few for all: a job "
-        "of weight 3 has three times as many as one of weight 1, and waits for less time. It has no effect in an engine of a "
-        "job's own.",
+        "of weight 3 gets up to three times as many as one of weight 1, and waits for less time. It has no effect in an engine "
+        "of a job's own.",
         default=1,
     ),
     Option(

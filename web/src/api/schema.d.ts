@@ -1814,7 +1814,7 @@ export interface components {
                 suspend_on_failure?: unknown;
                 /** @description A job that runs longer than this since its last start is ended: it is FAILED and keeps its state. Without it a job may run forever. Write a duration, such as 2 hours, or none. Default: none. */
                 timeout?: unknown;
-                /** @description The job's share of the threads of an engine that it shares with others, while there are too few for all: a job of weight 3 has three times as many as one of weight 1, and waits for less time. It has no effect in an engine of a job's own. Write a whole number from 1 to 100. Default: 1. */
+                /** @description The job's share of the threads of an engine that it shares with others, while there are too few for all: a job of weight 3 gets up to three times as many as one of weight 1, and waits for less time. It has no effect in an engine of a job's own. Write a whole number from 1 to 100. Default: 1. */
                 weight?: unknown;
             };
             /**
@@ -2088,7 +2088,7 @@ export interface components {
             timeout_ms: number | null;
             /**
              * Weight
-             * @description The job's share of the threads of an engine that it shares with others, while there are too few for all: a job of weight 3 has three times as many as one of weight 1, and waits for less time. It has no effect in an engine of a job's own.
+             * @description The job's share of the threads of an engine that it shares with others, while there are too few for all: a job of weight 3 gets up to three times as many as one of weight 1, and waits for less time. It has no effect in an engine of a job's own.
              * @default 1
              */
             weight: number;
@@ -4497,7 +4497,7 @@ export interface operations {
                         suspend_on_failure?: unknown;
                         /** @description A job that runs longer than this since its last start is ended: it is FAILED and keeps its state. Without it a job may run forever. Write a duration, such as 2 hours, or none. Default: none. */
                         timeout?: unknown;
-                        /** @description The job's share of the threads of an engine that it shares with others, while there are too few for all: a job of weight 3 has three times as many as one of weight 1, and waits for less time. It has no effect in an engine of a job's own. Write a whole number from 1 to 100. Default: 1. */
+                        /** @description The job's share of the threads of an engine that it shares with others, while there are too few for all: a job of weight 3 gets up to three times as many as one of weight 1, and waits for less time. It has no effect in an engine of a job's own. Write a whole number from 1 to 100. Default: 1. */
                         weight?: unknown;
                     };
                 };
@@ -4640,7 +4640,7 @@ export interface operations {
                             suspend_on_failure?: unknown;
                             /** @description A job that runs longer than this since its last start is ended: it is FAILED and keeps its state. Without it a job may run forever. Write a duration, such as 2 hours, or none. Default: none. */
                             timeout?: unknown;
-                            /** @description The job's share of the threads of an engine that it shares with others, while there are too few for all: a job of weight 3 has three times as many as one of weight 1, and waits for less time. It has no effect in an engine of a job's own. Write a whole number from 1 to 100. Default: 1. */
+                            /** @description The job's share of the threads of an engine that it shares with others, while there are too few for all: a job of weight 3 gets up to three times as many as one of weight 1, and waits for less time. It has no effect in an engine of a job's own. Write a whole number from 1 to 100. Default: 1. */
                             weight?: unknown;
                         };
                     };
@@ -5455,7 +5455,7 @@ export interface operations {
                         suspend_on_failure?: unknown;
                         /** @description A job that runs longer than this since its last start is ended: it is FAILED and keeps its state. Without it a job may run forever. Write a duration, such as 2 hours, or none. Default: none. */
                         timeout?: unknown;
-                        /** @description The job's share of the threads of an engine that it shares with others, while there are too few for all: a job of weight 3 has three times as many as one of weight 1, and waits for less time. It has no effect in an engine of a job's own. Write a whole number from 1 to 100. Default: 1. */
+                        /** @description The job's share of the threads of an engine that it shares with others, while there are too few for all: a job of weight 3 gets up to three times as many as one of weight 1, and waits for less time. It has no effect in an engine of a job's own. Write a whole number from 1 to 100. Default: 1. */
                         weight?: unknown;
                     };
                     /**
@@ -5592,7 +5592,7 @@ export interface operations {
                             suspend_on_failure?: unknown;
                             /** @description A job that runs longer than this since its last start is ended: it is FAILED and keeps its state. Without it a job may run forever. Write a duration, such as 2 hours, or none. Default: none. */
                             timeout?: unknown;
-                            /** @description The job's share of the threads of an engine that it shares with others, while there are too few for all: a job of weight 3 has three times as many as one of weight 1, and waits for less time. It has no effect in an engine of a job's own. Write a whole number from 1 to 100. Default: 1. */
+                            /** @description The job's share of the threads of an engine that it shares with others, while there are too few for all: a job of weight 3 gets up to three times as many as one of weight 1, and waits for less time. It has no effect in an engine of a job's own. Write a whole number from 1 to 100. Default: 1. */
                             weight?: unknown;
                         };
                         /**
