@@ -72,6 +72,7 @@ def test_a_viewers_query_says_which_limit_it_has_met(spark, tmp_path, limit):
     assert raised.value.message == (
         f"The query took more than 1 second, {LIMITS[limit]}: ask for less, or have the server started with more {limit}."
     )
+    assert spark.range(3).count() == 3, "what this thread asks for afterwards is no part of what was cancelled"
 
 
 def test_a_map_is_read_no_further_when_nobody_wants_the_rows(spark, tmp_path):

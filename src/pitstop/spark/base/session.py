@@ -51,6 +51,12 @@ SCRATCH_PREFIX = "spark-"
 
 COLLECTION_INTERVAL = "spark.cleaner.periodicGC.interval"
 """The setting that says how often Spark asks Java to look through its whole heap. The machine then gets back what is free."""
+STAGE_THREADS = 256
+"""The number of threads of each pool in which Spark starts the stages of an epoch.
+
+A pool starts a thread with each stage, also while others are idle, up to 1,024 by Spark's default, and each one stays for a
+minute. The epochs of twenty jobs of an engine would keep 250 MB for threads.
+"""
 GIVES_BACK = "-XX:+ExplicitGCInvokesConcurrent"
 """The option of Java by which that look holds no epoch up."""
 
@@ -142,6 +148,8 @@ def build_session(
         .config("spark.driver.extraJavaOptions", " ".join([*own_options, *(archiving or to_use), *java_options]))
         .config(_TEMPORARY, str(temporary))
         .config(COLLECTION_INTERVAL, "5min")
+        .config("spark.sql.shuffleExchange.maxThreadThreshold", str(STAGE_THREADS))
+        .config("spark.sql.resultQueryStage.maxThreadThreshold", str(STAGE_THREADS))
         .config("spark.driver.memory", os.environ.get(DRIVER_MEMORY, "2g"))
     )
     on_cluster = _executors(own, [*options, *to_use]) if own is not None else _ports(cluster, options)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import traceback
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from py4j.protocol import Py4JError, Py4JNetworkError
@@ -141,6 +142,20 @@ def items(sequence: Any) -> Iterator[Any]:
 def sequence_of(spark: SparkSession, parts: list[Any]) -> Any:
     """Return a sequence of Scala's."""
     return classes(spark).scala.jdk.javaapi.CollectionConverters.asScala(parts).toList()
+
+
+@contextmanager
+def job_group(spark: SparkSession, group: str, description: str) -> Iterator[None]:
+    """Let the jobs that this thread starts within be of a group, so that they can be cancelled (:func:`cancel_group`).
+
+    The thread leaves the group at the end: Spark also cancels all later jobs of a group that was cancelled.
+    """
+    spark.sparkContext.setJobGroup(group, description, interruptOnCancel=True)
+    try:
+        yield
+    finally:
+        with suppress(JavaError):  # Java is gone, and the group with it
+            spark.sparkContext._jsc.clearJobGroup()
 
 
 def cancel_group(spark: SparkSession, group: str) -> None:

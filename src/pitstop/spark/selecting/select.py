@@ -37,7 +37,7 @@ from pitstop.pipeline import sinks
 from pitstop.spark.base.environment import Environment, SourceSettings
 from pitstop.spark.base.failures import reason
 from pitstop.spark.base.values import value_of
-from pitstop.spark.internals.jvm import cancel_group, is_gone, left_tasks
+from pitstop.spark.internals.jvm import cancel_group, is_gone, job_group, left_tasks
 from pitstop.spark.lowering.compile import compile_pipeline
 from pitstop.spark.running.query import RunningQuery
 from pitstop.spark.selecting.asking import Asking
@@ -84,6 +84,10 @@ def bounded(spark: SparkSession) -> SparkSession:
     return spark
 
 
+def _group(select: Select) -> str:
+    return f"select-{select.id}"
+
+
 def remove_left(work: Path) -> None:
     """Remove the folders of queries that were running when their process ended. No other process may work there."""
     for folder in work.glob(f"{_SCRATCH}*"):
@@ -113,7 +117,8 @@ class Selecting:
             if streams(query, catalogue):
                 self._follow(query, catalogue, tell, asking, scratch)
             else:
-                self._whole(spark, query, catalogue, select, tell, asking, scratch)
+                with job_group(spark, _group(select), "SELECT"):
+                    self._whole(spark, query, catalogue, select, tell, asking, scratch)
         except Exception as error:
             if not asking.over and is_gone(self.spark):
                 raise LostSparkError from error
@@ -146,8 +151,7 @@ class Selecting:
         scratch: Path,
     ) -> None:
         """Carry out a query that ends, within its time."""
-        group, ended = f"select-{select.id}", threading.Event()
-        spark.sparkContext.setJobGroup(group, "SELECT", interruptOnCancel=True)
+        ended = threading.Event()
 
         def cancel() -> None:
             until = time.monotonic() + LEFT_SECONDS
@@ -156,7 +160,7 @@ class Selecting:
                     # What the driver computes itself, while it plans, nothing can cancel.
                     self.stuck(select, asking)
                     return
-                cancel_group(spark, group)  # once more each time: a stage that is about to begin is missed
+                cancel_group(spark, _group(select))  # once more each time: a stage that is about to begin is missed
                 ended.wait(LOOK_SECONDS)
 
         def give(rows: list[list[Any]]) -> None:
