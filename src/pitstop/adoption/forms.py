@@ -15,6 +15,8 @@ _WORDS = {OperatorKind.GROUP_STATE: "state of your own", OperatorKind.PROCESSOR:
 _OF_JVM = ("flatMapGroupsWithState", "transformWithStateExec")
 """Spark's names of operators that call functions in Scala or Java."""
 _COUNTS, _MOST_NAMED = "keyToNumValues", 6
+SESSION_START = "sessionStartTime"
+"""The name of the last key of sessions: the time of the first event."""
 _OURS = "$"
 """The beginning of the names of families that Spark adds to a processor's variables."""
 
@@ -133,7 +135,7 @@ def in_words(operator: Operator) -> str:
     if operator.kind is OperatorKind.JOIN:
         sides = [_columns(family.values, False) for family in operator.families if not family.name.endswith(_COUNTS)]
         return f"{kind_in_words(operator)} of {' and '.join(f'({side})' for side in sides)}"
-    key_names = [name for name in keys if name != "sessionStartTime"]
+    key_names = [name for name in keys if name != SESSION_START]
     return f"{kind_in_words(operator)} by {', '.join(key_names)}" if key_names else kind_in_words(operator)
 
 
@@ -162,9 +164,20 @@ def _names(family: ColumnFamily) -> tuple[list[str], list[str]]:
     return [column.name for column in family.keys], [column.name for column in family.values]
 
 
+def aggregated(operator: Operator) -> list[Column]:
+    """Return the columns of an operator's value that hold aggregates: those of sessions follow the session and its keys."""
+    family = operator.families[0]
+    return list(family.values[len(family.keys) :] if operator.kind is OperatorKind.SESSION else family.values)
+
+
+def is_window(column: Column) -> bool:
+    """Return True if a column of a key is a window."""
+    return column.type.startswith("struct<start")
+
+
 def _bare(columns: Sequence[Column]) -> list[str]:
     """Return the names of a value's columns that are those of aggregates: the others repeat the key."""
-    return [column.name for column in columns if not column.type.startswith("struct<start")]
+    return [column.name for column in columns if not is_window(column)]
 
 
 def _columns(columns: Sequence[Column], with_types: bool = True) -> str:

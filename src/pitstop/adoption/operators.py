@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pitstop.adoption.conversions import NoConversionError, Target, conversion
 from pitstop.adoption.forms import Fit, Unused, difference, fit, in_words, is_movable
 from pitstop.doctor.facts import Operator, OperatorKind
 from pitstop.errors import IncompatibleError
@@ -20,10 +21,12 @@ class Place:
 
     slot: OperatorSlot
     operator: Operator
-    own_code: bool
-    """True if the stage is the user's own code (``stateful``)."""
+    takes_raw: bool
+    """True if the stage keeps its state as the operator of a plain query does: ``stateful`` and ``distinct``."""
     unused: Unused = field(default_factory=dict)
     """Of a join: the columns that nothing uses."""
+    target: Target | None = None
+    """The state of a stage of Pitstop that can be made of an operator's; None: it cannot."""
 
 
 def matched(old: Sequence[Operator], places: Sequence[Place], choices: Mapping[int, str]) -> dict[int, Place]:
@@ -90,10 +93,14 @@ def _candidates(old: Operator, places: Sequence[Place], choice: str | None) -> l
         )
     places = [place for place in places if choice is None or place.slot.stage == choice]
     fits = [(fit(old, place.operator, place.unused), place) for place in places]
-    by_names = [place for each, place in fits if each is Fit.NAMES and place.own_code]
+    by_names = [place for each, place in fits if each is Fit.NAMES and place.takes_raw]
     if by_names:
         return by_names
-    by_types = [place for each, place in fits if each is Fit.TYPES and place.own_code]
+    objections = {place.operator.number: _objection(old, place, choice is not None) for place in places}
+    converted = [place for place in places if not objections[place.operator.number]]
+    if converted:
+        return converted
+    by_types = [place for each, place in fits if each is Fit.TYPES and place.takes_raw]
     if by_types and choice is not None:
         return by_types
     if by_types:
@@ -102,13 +109,13 @@ def _candidates(old: Operator, places: Sequence[Place], choice: str | None) -> l
             f"Operator {old.number} ({in_words(old)}) has the types of stage '{place.slot.stage}' ({in_words(place.operator)}), "
             f"but not its names: if it is the same state, say so with --operator {old.number}={place.slot.stage}."
         )
-    of_pitstop = [place for each, place in fits if not place.own_code and place.operator.kind is old.kind]
-    if of_pitstop:
+    similar = [place for place in places if place.takes_raw and place.operator.kind is old.kind]
+    of_pitstop = next((place for place in places if not place.takes_raw and _is_alike(old, place)), None)
+    if of_pitstop is not None and not similar:
         raise IncompatibleError(
-            f"Operator {old.number} ({in_words(old)}) cannot become stage '{of_pitstop[0].slot.stage}', a stage of Pitstop, "
-            "which keeps its state in a form of its own: bring the query's code as it is, in stateful(name, function)."
+            f"Operator {old.number} ({in_words(old)}) cannot become stage '{of_pitstop.slot.stage}': "
+            f"{objections[of_pitstop.operator.number]}. Or bring the query's code as it is, in stateful(name, function)."
         )
-    similar = [place for place in places if place.operator.kind is old.kind]
     if similar:
         raise IncompatibleError(
             f"Operator {old.number} ({in_words(old)}) does not fit stage '{similar[0].slot.stage}': "
@@ -120,6 +127,22 @@ def _candidates(old: Operator, places: Sequence[Place], choice: str | None) -> l
         f"Operator {old.number} ({in_words(old)}) fits no stage of the job, which has {_listed(stages) or 'no stage with state'}"
         ": bring the query's code as it is, in stateful(name, function)."
     )
+
+
+def _objection(old: Operator, place: Place, any_names: bool) -> str:
+    """Return the reason why the state of an operator cannot be converted for a place, as a clause; empty if it can."""
+    if place.target is None:
+        return "the stage keeps its state in a form of its own"
+    try:
+        conversion(old, place.target, any_names)
+    except NoConversionError as error:
+        return str(error)
+    return ""
+
+
+def _is_alike(old: Operator, place: Place) -> bool:
+    """Return True if a stage of Pitstop is what one would expect to take over an operator."""
+    return place.operator.kind is old.kind or (place.target is not None and old.kind is OperatorKind.AGGREGATE)
 
 
 def _assignments(old: Sequence[Operator], candidates: Mapping[int, list[Place]]) -> Iterator[dict[int, Place]]:

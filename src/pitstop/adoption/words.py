@@ -37,7 +37,8 @@ def lines_of(adoption: Adoption) -> list[str]:
         lines.append(f"  source {source.number} ({source.kind}, {source.place}): {target}")
     for operator in adoption.operators:
         rows = f", {counted(operator.rows, 'row')}" if operator.rows is not None else ""
-        lines.append(f"  operator {operator.number} ({operator.what}): stage '{operator.stage}' takes over its state{rows}")
+        way = ", converted" if operator.converted else ""
+        lines.append(f"  operator {operator.number} ({operator.what}): stage '{operator.stage}' takes over its state{way}{rows}")
     lines += [f"  stage '{name}' begins empty: the checkpoint has nothing of it" for name in adoption.begins_empty]
     lines += [f"  source '{name}' begins anew: the checkpoint has no place of it" for name in adoption.begins_anew]
     return lines

@@ -40,7 +40,8 @@ def _operator(examination: Examination, logs: EpochLogs, state: StateReader, num
         names = [*order, *(name for name in names if name not in order)]
     families, schema_format = read_families(examination, number, metadata.value if metadata else None, names)
     kind = kind_of(metadata.value.name) if metadata is not None else _guessed(names, families)
-    partitions = _partitions_expected(logs, metadata.value if metadata else None, stores)
+    alone = _is_in_one_partition(kind, families)
+    partitions = 1 if alone else _partitions_expected(logs, metadata.value if metadata else None, stores)
     facts = state.read(number, names, stores, partitions)
     return Operator(
         number=number,
@@ -165,6 +166,11 @@ def _guessed(stores: list[str], families: tuple[ColumnFamily, ...]) -> OperatorK
     if values == ["__dummy__"] or not values:
         return OperatorKind.DEDUPLICATE
     return OperatorKind.AGGREGATE
+
+
+def _is_in_one_partition(kind: OperatorKind, families: tuple[ColumnFamily, ...]) -> bool:
+    """Return True if Spark brings all rows into one partition, however many there are: for a limit, or without keys."""
+    return kind is OperatorKind.LIMIT or (kind is OperatorKind.AGGREGATE and bool(families) and not families[0].keys)
 
 
 def _partitions_expected(logs: EpochLogs, metadata: OperatorMetadata | None, stores: list[Store]) -> int:

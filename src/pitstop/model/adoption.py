@@ -21,6 +21,8 @@ class AdoptedOperator:
     """The stage."""
     rows: int | None = None
     """The rows of state that the snapshot has of it; null: nothing was moved yet."""
+    converted: bool = False
+    """True if its state is converted into the form of a stage of Pitstop; else it goes on as it is."""
 
 
 @described

@@ -4,11 +4,13 @@ from dataclasses import replace
 
 import pytest
 
+from pitstop.adoption.conversions import StageAggregate, Target
 from pitstop.adoption.forms import FILLED, Fit, difference, fit, in_words, new_variables, orders, unused_columns
 from pitstop.adoption.operators import Place, everywhere, matched
 from pitstop.doctor.facts import Operator, OperatorKind
 from pitstop.doctor.schemas import Column, ColumnFamily
 from pitstop.errors import IncompatibleError
+from pitstop.model.layout import StageKind, StateLayout
 from pitstop.plan.model import OperatorSlot
 
 
@@ -41,8 +43,8 @@ def processor(*variables, number=0):
     return operator(number, OperatorKind.PROCESSOR, *((name, "name string", values) for name, values in variables))
 
 
-def place(stage, new, role="op0", copy=0, own_code=True, unused=None):
-    return Place(OperatorSlot(stage, role, copy), new, own_code, unused or {})
+def place(stage, new, role="op0", copy=0, takes_raw=True, unused=None, target=None):
+    return Place(OperatorSlot(stage, role, copy), new, takes_raw, unused or {}, target)
 
 
 def chosen(old, places, asked=None):
@@ -121,11 +123,27 @@ def test_another_form_is_refused_with_the_difference(new, clause):
     assert "does not fit" in refusal([aggregate()], [place("counts", new)], {0: "counts"})
 
 
-def test_a_stage_of_pitstop_is_refused_with_the_way_out():
-    assert refusal([dedupe()], [place("seen", dedupe(), own_code=False)]) == (
-        "Operator 0 (dropDuplicates by id) cannot become stage 'seen', a stage of Pitstop, which keeps its state in a form of "
-        "its own: bring the query's code as it is, in stateful(name, function)."
+def test_a_stage_with_a_form_of_its_own_is_refused_with_the_way_out():
+    assert refusal([join()], [place("pairs", join(), takes_raw=False)]) == (
+        "Operator 0 (stream-stream join of (id, at, matched) and (other, matched)) cannot become stage 'pairs': the stage keeps "
+        "its state in a form of its own. Or bring the query's code as it is, in stateful(name, function)."
     )
+
+
+def test_a_stage_of_pitstop_takes_over_what_can_be_converted():
+    layout = StateLayout(
+        StageKind.ROLLING,
+        keys=(("name", "string"),),
+        accumulators=(("n__0", "bigint"),),
+        aggregates=(("n", "sum"),),
+        parameters={"text": "rolling"},
+        roles=("state",),
+    )
+    target = Target(layout, {"n": StageAggregate("count", ())})
+    places = [place("counts", operator(0, OperatorKind.GROUP_STATE), "state", takes_raw=False, target=target)]
+    assert chosen([aggregate(keys="name string")], places) == {0: ("counts", "state")}
+    raw = [*places, place("mine", aggregate(1, keys="name string"))]
+    assert chosen([aggregate(keys="name string")], raw) == {0: ("mine", "op0")}, "state that goes on as it is comes first"
 
 
 def test_no_stage_of_its_kind():

@@ -1144,6 +1144,12 @@ export interface components {
          */
         AdoptedOperator: {
             /**
+             * Converted
+             * @description True if its state is converted into the form of a stage of Pitstop; else it goes on as it is.
+             * @default false
+             */
+            converted: boolean;
+            /**
              * Number
              * @description Its number in the checkpoint.
              */

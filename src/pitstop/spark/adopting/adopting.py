@@ -9,19 +9,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pitstop.adoption.conversions import Conversion, conversion
 from pitstop.adoption.forms import NOTHING, in_words, new_variables, orders, unused_columns
 from pitstop.adoption.operators import Place, everywhere, matched
 from pitstop.adoption.reading import OldSource, last_committed, offset_in_words, refuse_unless_healthy
 from pitstop.adoption.sources import NewSource, matched_sources, old_of
 from pitstop.adoption.words import warnings_of
 from pitstop.doctor.examining import examine
+from pitstop.doctor.facts import KINDS, Operator, OperatorKind
 from pitstop.doctor.facts import Checkpoint as Facts
-from pitstop.doctor.facts import Operator, OperatorKind
 from pitstop.doctor.files import Tree, opened
 from pitstop.errors import ConflictError, EngineError, IncompatibleError, UsageError
 from pitstop.kit.ids import new_lineage
 from pitstop.model.adoption import AdoptedOperator, AdoptedSource, Adoption
 from pitstop.model.config import StateStore
+from pitstop.model.layout import StageKind
 from pitstop.model.snapshot import SnapshotManifest
 from pitstop.pipeline.specs import SourceSpec
 from pitstop.plan.kinds import rules_of
@@ -29,6 +31,7 @@ from pitstop.plan.model import SourceSlot
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint
+from pitstop.spark.adopting.converting import Converting, target_of, targets_of
 from pitstop.spark.adopting.moving import Moving
 from pitstop.spark.adopting.old_checkpoint import OldCheckpoint
 from pitstop.spark.base.environment import SourceSettings
@@ -36,12 +39,16 @@ from pitstop.spark.base.failures import PASSING
 from pitstop.spark.base.seeking import NoSuchPlaceError
 from pitstop.spark.base.session import use_partitions
 from pitstop.spark.lowering.compiled_job import CompiledJob
-from pitstop.spark.restoring.checks import check_operators
+from pitstop.spark.restoring.checks import check_fed, check_operators
+from pitstop.spark.restoring.feeding import Fed
 from pitstop.spark.restoring.laying_down import lay_down
 from pitstop.spark.restoring.offsets import pretend_to_have_run, take_over_file_logs, take_over_offsets
 from pitstop.spark.restoring.saved_snapshot import SavedSnapshot
 from pitstop.spark.sources import source_kind
 from pitstop.spark.starting.start_point import versions
+
+_SPARK_NAMES = {kind: name for name, kind in reversed(KINDS.items())}
+"""Kind of an operator -> Spark's name for it, which Spark 3.5 does not note."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +78,9 @@ class Adopting:
         self._building = scratch / "building"
         places = self._laid_down()
         self._chosen = matched(self.facts.operators, places, request.operators)
-        self._moves = everywhere(places, self._chosen)
+        self._conversions = self._conversions_of(request)
+        moved = {number: place for number, place in self._chosen.items() if number not in self._conversions}
+        self._moves = everywhere(places, moved)
         self._offsets = self._offsets_of_sources()
 
     def plan(self) -> Adoption:
@@ -79,7 +88,12 @@ class Adopting:
         by_stage = {place.slot.stage for place in self._chosen.values()}
         chosen_sources = {source.name for source in self._chosen_sources.values()}
         operators = [
-            AdoptedOperator(operator.number, in_words(operator), self._chosen[operator.number].slot.stage)
+            AdoptedOperator(
+                operator.number,
+                in_words(operator),
+                self._chosen[operator.number].slot.stage,
+                converted=operator.number in self._conversions,
+            )
             for operator in self.facts.operators
         ]
         return Adoption(
@@ -100,35 +114,21 @@ class Adopting:
         adoption = self.plan()
         old = OldCheckpoint(self.tree, self.epoch)
         operators = {operator.number: operator for operator in self.facts.operators}
-        names = {number: str(place.operator.spark_name) for number, place in self._chosen.items()}
+        names = {number: self._spark_name(operator) for number, operator in operators.items()}
         saved = self._saved(old, operators, names)
-        moving = Moving(
-            self._job.spark,
-            saved.checkpoint,
-            self.epoch.number,
-            operators,
-            self._building,
-            self._moves,
-            {number: orders(operators[number], place.operator, place.unused) for number, place in self._chosen.items()},
-            self.partitions,
-            self.epoch.watermark_ms,
-            self._scratch / "raw",
-        )
-        built = Checkpoint(self._building)
         try:
-            if self._moves:
-                moving.move()
-            else:
-                pretend_to_have_run(built, 0, self.epoch.watermark_ms)
+            streams = self._converted(saved.checkpoint, operators)
+            rows = {number: streams[place.slot.stage, place.slot.role].rows for number, place in self._converted_places()}
+            rows |= self._moved(saved.checkpoint, operators)
         finally:
-            # A query that runs removes old files, and without these the move fails: the reason comes first.
+            # A query that runs removes old files, and without these the state cannot be read: the reason comes first.
             self._refuse_if_running()
+        built = Checkpoint(self._building)
         take_over_offsets(saved, self._job.plan.source_slots, built, built.committed(), {})
         take_over_file_logs(saved, self._job.plan, self._building, {})
         built.begin_with(None)
         built.write_facts(built.facts() | self._notes())
-        snapshot = export_checkpoint(built, target, name, self._sizes(moving.rows))
-        rows = {old_number: moving.rows.get(number) for number, old_number in self._moves.items()}
+        snapshot = export_checkpoint(built, target, name, self._sizes(rows))
         counted = [dataclasses.replace(each, rows=rows.get(each.number)) for each in adoption.operators]
         return dataclasses.replace(adoption, operators=counted, snapshot=snapshot)
 
@@ -141,11 +141,70 @@ class Adopting:
         if not self._job.plan.operators:
             return []
         check_operators(self._job.spark, self._building, 0, self._job.plan)
-        own_code = {stage for stage, layout in self._job.plan.stateful.items() if rules_of(layout.kind).is_own_code}
+        raw = {
+            stage
+            for stage, layout in self._job.plan.stateful.items()
+            if rules_of(layout.kind).is_own_code or layout.kind is StageKind.DISTINCT
+        }
         operators = examine(opened(str(self._building))).operators
-        unused = self._unused_columns(operators)
-        slots = enumerate(self._job.plan.operators)
-        return [Place(slot, operators[place], slot.stage in own_code, unused.get(place, NOTHING)) for place, slot in slots]
+        unused, targets = self._unused_columns(operators), targets_of(self._job, self._settings)
+        return [
+            Place(slot, operators[number], slot.stage in raw, unused.get(number, NOTHING), target_of(targets, slot))
+            for number, slot in enumerate(self._job.plan.operators)
+        ]
+
+    def _conversions_of(self, request: Request) -> dict[int, Conversion]:
+        """Return number of an old operator -> the way to its stage's state, where the stage has a form of its own."""
+        operators = {operator.number: operator for operator in self.facts.operators}
+        return {
+            number: conversion(operators[number], place.target, any_names=number in request.operators)
+            for number, place in self._chosen.items()
+            if place.target is not None
+        }
+
+    def _converted_places(self) -> list[tuple[int, Place]]:
+        return [(number, place) for number, place in self._chosen.items() if number in self._conversions]
+
+    def _spark_name(self, operator: Operator) -> str:
+        if operator.number in self._conversions:
+            return _SPARK_NAMES[operator.kind]
+        return str(self._chosen[operator.number].operator.spark_name)
+
+    def _converted(self, view: Checkpoint, operators: Mapping[int, Operator]) -> dict[tuple[str, str], Fed]:
+        """Lay the job's checkpoint down once more, with the state that is converted; return that by stage and role."""
+        streams: dict[tuple[str, str], Fed] = {}
+        converting = Converting(self._job, view, self.epoch.number, self._scratch)
+        for number, place in self._converted_places():
+            for role, rows in converting.fed(operators[number], place.slot.stage, self._conversions[number]).items():
+                streams[place.slot.stage, role] = rows
+        if streams:
+            self._building = self._scratch / "with-state"
+            frames = {part: each.stream for part, each in streams.items()}
+            counts = lay_down(self._job, self._settings, self._building, self._scratch / "fed-rows", frames)
+            check_operators(self._job.spark, self._building, 0, self._job.plan)
+            check_fed(self._job.plan, streams, counts)
+        return streams
+
+    def _moved(self, view: Checkpoint, operators: Mapping[int, Operator]) -> dict[int, int]:
+        """Move the state that goes on as it is; return number of an old operator -> its rows."""
+        if not self._moves:
+            pretend_to_have_run(Checkpoint(self._building), 0, self.epoch.watermark_ms)
+            return {}
+        chosen = {number: self._chosen[number] for number in self._moves.values()}
+        moving = Moving(
+            self._job.spark,
+            view,
+            self.epoch.number,
+            operators,
+            self._building,
+            self._moves,
+            {number: orders(operators[number], place.operator, place.unused) for number, place in chosen.items()},
+            self.partitions,
+            self.epoch.watermark_ms,
+            self._scratch / "raw",
+        )
+        moving.move()
+        return {number: moving.rows.get(place.operator.number, 0) for number, place in chosen.items()}
 
     def _unused_columns(self, operators: Sequence[Operator]) -> dict[int, dict[str, frozenset[str]]]:
         """Return number of a join of the job -> the columns of its sides that its stage keeps without need.
@@ -221,12 +280,18 @@ class Adopting:
         }
 
     def _sizes(self, rows: Mapping[int, int]) -> dict[str, dict[str, Any]]:
-        """Return the contents of each stage's state, as the manifest of a snapshot has them."""
+        """Return the contents of each stage's state, as the manifest of a snapshot has them.
+
+        ``rows``: number of an old operator -> its rows.
+        """
         numbers: dict[str, list[int]] = {}
         for number, slot in enumerate(self._job.plan.operators):
             if slot.copy == 0:
                 numbers.setdefault(slot.stage, []).append(number)
-        return {stage: {"operators": own, "rows": sum(rows.get(number, 0) for number in own)} for stage, own in numbers.items()}
+        counts = dict.fromkeys(numbers, 0)
+        for number, place in self._chosen.items():
+            counts[place.slot.stage] += rows.get(number, 0)
+        return {stage: {"operators": own, "rows": counts[stage]} for stage, own in numbers.items()}
 
     def _adopted(self, source: OldSource) -> AdoptedSource:
         new = self._chosen_sources.get(source.facts.number)

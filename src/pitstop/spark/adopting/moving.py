@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from pathlib import Path
@@ -15,10 +14,10 @@ from pyspark.sql import functions as F
 from pitstop.doctor.facts import Operator
 from pitstop.errors import EngineError
 from pitstop.snapshots.checkpoint import Checkpoint
-from pitstop.spark.adopting.old_checkpoint import has_identifiers
+from pitstop.spark.adopting.old_checkpoint import has_identifiers, reading
 from pitstop.spark.base.naming import quoted
 from pitstop.spark.internals.raw_state import FAMILY, raw_state, raw_state_of_memory, rewrite_state, store_schemas, with_values
-from pitstop.spark.internals.settings import CHECKPOINT_FORMAT, IN_MEMORY
+from pitstop.spark.internals.settings import IN_MEMORY
 from pitstop.spark.restoring.offsets import pretend_to_have_run
 from pitstop.spark.state.saved import operator_stores
 
@@ -97,10 +96,9 @@ class Moving:
     def _raw(self, number: int, store: str) -> DataFrame:
         if not has_identifiers(self.view, self.epoch):
             return raw_state(self.spark, self.view.path, self.epoch, number, store)
-        # By a setting that may not be in force where the state is written.
         rows = self.scratch / f"{number}-{store}"
         if not rows.exists():
-            with _format_2(self.spark):
+            with reading(self.spark, self.view, self.epoch):
                 raw_state(self.spark, self.view.path, self.epoch, number, store).write.parquet(str(rows))
         return self.spark.read.parquet(str(rows))
 
@@ -124,13 +122,3 @@ class Moving:
 
 def _counts(state: DataFrame) -> dict[str, int]:
     return {str(row[0]): int(row[1]) for row in state.groupBy(FAMILY).count().collect()}
-
-
-@contextmanager
-def _format_2(spark: SparkSession) -> Iterator[None]:
-    before = str(spark.conf.get(CHECKPOINT_FORMAT, "1"))
-    spark.conf.set(CHECKPOINT_FORMAT, "2")
-    try:
-        yield
-    finally:
-        spark.conf.set(CHECKPOINT_FORMAT, before)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from pyspark.sql import SparkSession
 
 from pitstop.adoption.reading import OldEpoch
 from pitstop.doctor.facts import Operator, OperatorKind
 from pitstop.doctor.files import Tree
 from pitstop.kit.lines import lines_of
 from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
+from pitstop.spark.internals.settings import CHECKPOINT_FORMAT
 
 _NOTES, _SCHEMAS = "_metadata", "_stateSchema"
 
@@ -70,6 +74,18 @@ def has_identifiers(view: Checkpoint, epoch: int) -> bool:
     with view.files.open(view.path / "commits" / str(epoch)) as file:
         lines = lines_of(file.read().decode())
     return len(lines) > 1 and bool(json.loads(lines[1]).get("stateUniqueIds"))
+
+
+@contextmanager
+def reading(spark: SparkSession, view: Checkpoint, epoch: int) -> Iterator[None]:
+    """Let state that is named by ids be read meanwhile: that is a setting, which may not be in force where state is written."""
+    before = str(spark.conf.get(CHECKPOINT_FORMAT, "1"))
+    if has_identifiers(view, epoch):
+        spark.conf.set(CHECKPOINT_FORMAT, "2")
+    try:
+        yield
+    finally:
+        spark.conf.set(CHECKPOINT_FORMAT, before)
 
 
 def _write_note(folder: Path, operator: Operator, name: str) -> None:

@@ -41,12 +41,21 @@ def fed_streams(
         migrating = _migrating(job, saved, stage, was)
         new_state = migrating.rows() if migrating is not None else _new_state(job, saved, stage, was)
         for role, rows in new_state.items():
-            path = scratch / f"restore_{len(streams)}"
             with migrating.errors() if migrating is not None else nullcontext():
-                rows.write.parquet(str(path))
-            stream = job.spark.readStream.schema(rows.schema).parquet(str(path))
-            streams[(stage, role)] = Fed(stream, _rows_in(path), _one_each(job, saved, stage, was))
+                streams[(stage, role)] = fed(rows, scratch / f"restore_{len(streams)}", _one_each(job, saved, stage, was))
     return streams
+
+
+def fed(rows: DataFrame, folder: Path, exact: bool) -> Fed:
+    """Return rows of an operator's state as a stream, written in ``folder``; ``exact``: none of them are combined."""
+    rows.write.parquet(str(folder))
+    stream = rows.sparkSession.readStream.schema(rows.schema).parquet(str(folder))
+    return Fed(stream, _rows_in(folder), exact)
+
+
+def has_two_zeros(layout: StateLayout) -> bool:
+    """Return True if a key may be 0.0 or -0.0, which become one."""
+    return any("float" in kind or "double" in kind for _, kind in layout.keys)
 
 
 def _rows_in(folder: Path) -> int:
@@ -58,7 +67,7 @@ def _rows_in(folder: Path) -> int:
 def _one_each(job: CompiledJob, saved: SavedSnapshot, stage: str, was: str) -> bool:
     """Return True if no two of the fed rows are combined: by frames of another slide, or by a key with both 0.0 and -0.0."""
     new, old, own = job.plan.stateful[stage], saved.plan.stateful[was], was in saved.manifest.imported
-    if own or stage in job.pipeline.migrations or any("float" in kind or "double" in kind for _, kind in new.keys):
+    if own or stage in job.pipeline.migrations or has_two_zeros(new):
         return False
     form = rules_of(new.kind).form
     return form is Form.KEYED or (form is Form.FRAMES and _frames(old) == _frames(new))

@@ -41,7 +41,7 @@ def rows_of(spark: SparkSession, saved: SavedStage) -> DataFrame:
     if rules.form is Form.KEYED:
         rows = saved.rows(spark, "state")
         columns = [F.col(FIELDS).getField(name).alias(column) for name, column in shown_names(layout).items()]
-        last = F.timestamp_millis(F.col(LAST)).alias(_own_names(layout)[LAST_EVENT])
+        last = F.timestamp_millis(F.col(LAST)).alias(own_names(layout)[LAST_EVENT])
         return rows.select(*[quoted(name) for name, _ in layout.keys], *columns, last)
     parts = [_window_rows(spark, saved, role) for role in roles_of(layout)]
     return reduce(DataFrame.unionByName, parts)
@@ -49,7 +49,7 @@ def rows_of(spark: SparkSession, saved: SavedStage) -> DataFrame:
 
 def columns_of(layout: StateLayout) -> dict[str, str]:
     """Return column -> Spark type as text, of the rows that :func:`rows_of` gives for a stage with that layout."""
-    own, shown = _own_names(layout), shown_names(layout)
+    own, shown = own_names(layout), shown_names(layout)
     kinds = {column: "string" if name == PART else "timestamp" for name, column in own.items()}
     accumulators = {shown[name]: kind for name, kind in layout.accumulators}
     before, behind = (kinds, {}) if rules_of(layout.kind).windowed else ({}, kinds)
@@ -84,7 +84,7 @@ def shown_names(layout: StateLayout) -> dict[str, str]:
     if layout.aggregates:  # else the fields are the user's own
         results = [name.rpartition("__")[0] for name in names]
         labels = [result if results.count(result) == 1 else name for name, result in zip(names, results, strict=True)]
-    before = [*(key for key, _ in layout.keys), *_own_names(layout).values()]
+    before = [*(key for key, _ in layout.keys), *own_names(layout).values()]
     return dict(zip(names, _free_names(labels, before), strict=True))
 
 
@@ -93,7 +93,7 @@ def roles_of(layout: StateLayout) -> tuple[str, ...]:
     return tuple(role for role in layout.roles if isinstance(role, str))
 
 
-def _own_names(layout: StateLayout) -> dict[str, str]:
+def own_names(layout: StateLayout) -> dict[str, str]:
     """Return the columns that are neither keys nor accumulators -> their names in this stage's rows."""
     parts = [PART] if len(roles_of(layout)) > 1 else []
     names = [START, END, *parts] if rules_of(layout.kind).windowed else [LAST_EVENT]
@@ -101,7 +101,7 @@ def _own_names(layout: StateLayout) -> dict[str, str]:
 
 
 def _own_columns(layout: StateLayout) -> dict[str, Column]:
-    return {name: F.col(quoted(column)) for name, column in _own_names(layout).items()}
+    return {name: F.col(quoted(column)) for name, column in own_names(layout).items()}
 
 
 def _free_names(names: list[str], before: list[str]) -> list[str]:
@@ -118,7 +118,7 @@ def _free_names(names: list[str], before: list[str]) -> list[str]:
 def _window_rows(spark: SparkSession, saved: SavedStage, role: str) -> DataFrame:
     layout, span = saved.layout, quoted(role_column(saved.stage, role))
     keys = [F.col(quoted(name)) for name, _ in layout.keys]
-    own = _own_names(layout)
+    own = own_names(layout)
     part = [F.lit(_PARTS[role]).alias(own[PART])] if PART in own else []
     end = F.col(f"{span}.end")
     shown_end = end_as_shown(end) if rules_of(layout.kind).form is Form.SESSIONS else end
@@ -139,7 +139,7 @@ def _fitting(rows: DataFrame, layout: StateLayout, stage: str, what: str) -> Dat
         raise UsageError(f"{what}: stage '{stage}' is {rules.words}, whose state cannot be given as rows.")
     _refuse_unreadable(stage, layout)
     columns = columns_of(layout)
-    last = _own_names(layout).get(LAST_EVENT)
+    last = own_names(layout).get(LAST_EVENT)
     if last is not None and last not in rows.columns:
         rows = rows.withColumn(last, F.lit(None).cast("timestamp"))
     types = {field.name: field.dataType.simpleString() for field in rows.schema.fields}
@@ -164,7 +164,7 @@ def _check_values(rows: DataFrame, layout: StateLayout, stage: str, what: str) -
         return
     wrong = rows.where(~F.coalesce(_is_window(layout), F.lit(False))).limit(1).collect()
     if wrong:
-        own = _own_names(layout)
+        own = own_names(layout)
         span = f"{wrong[0][own[START]]} to {wrong[0][own[END]]}"
         raise UsageError(f"{what}: {span} is not a window of stage '{stage}', which has {layout.parameters['text']}.")
 

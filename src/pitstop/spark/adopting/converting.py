@@ -1,0 +1,137 @@
+"""The state of plain operators, converted into rows that stages of Pitstop take in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructField, StructType
+
+from pitstop.adoption.conversions import Accumulator, Conversion, Making, StageAggregate, Target, fed_role
+from pitstop.adoption.forms import aggregated, in_words, is_window
+from pitstop.doctor.facts import Operator, OperatorKind
+from pitstop.model.layout import StateLayout
+from pitstop.pipeline.nodes import Node
+from pitstop.pipeline.specs import RollingSpec, WindowSpec
+from pitstop.plan.model import OperatorSlot
+from pitstop.snapshots.checkpoint import Checkpoint
+from pitstop.spark.adopting.old_checkpoint import reading
+from pitstop.spark.base.environment import SourceSettings
+from pitstop.spark.base.naming import quoted
+from pitstop.spark.base.type_texts import type_of
+from pitstop.spark.lowering.compiled_job import CompiledJob
+from pitstop.spark.lowering.event_time import event_time_if_there
+from pitstop.spark.lowering.inputs import inputs_of
+from pitstop.spark.lowering.lowering import Lowering
+from pitstop.spark.restoring.feeding import Fed, fed, has_two_zeros
+from pitstop.spark.state.rows import END, LAST_EVENT, PART, START, own_names, shown_names, taken
+from pitstop.spark.state.saved import operator_frame
+
+_LONG_AGO = "0001-01-01 00:00:00"
+_WHOLE_WINDOW = "window"
+
+
+def targets_of(job: CompiledJob, settings: SourceSettings) -> dict[str, Target]:
+    """Return stage -> its state, of the stages whose state can be made of a plain operator's."""
+    lowering = Lowering(job.spark, settings)
+    targets = {}
+    for node in job.pipeline.nodes:
+        if isinstance(node.spec, (WindowSpec, RollingSpec)) and node.name in job.plan.stateful:
+            targets[node.name] = Target(job.plan.stateful[node.name], _aggregates_of(lowering, node, node.spec))
+    return targets
+
+
+def _aggregates_of(lowering: Lowering, node: Node, spec: WindowSpec | RollingSpec) -> dict[str, StageAggregate]:
+    parts = spec.aggregates if isinstance(spec, WindowSpec) else (spec.aggregates,)
+    aggregates = {}
+    for parent, part in zip(node.streams, parts, strict=True):
+        rows = lowering.frame(parent)
+        timestamp = event_time_if_there(node, rows, parent.event_time)
+        for result, aggregate in part.items():
+            inputs = rows.select(*inputs_of(node, result, aggregate, rows, timestamp, strict=False)).schema
+            aggregates[result] = StageAggregate(aggregate.kind, tuple(field.dataType.simpleString() for field in inputs.fields))
+    return aggregates
+
+
+def target_of(targets: Mapping[str, Target], slot: OperatorSlot) -> Target | None:
+    """Return the state that an operator of the job can take over once it is converted; None if there is none."""
+    target = targets.get(slot.stage)
+    return target if target is not None and fed_role(target.layout) == slot.role else None
+
+
+@dataclass(frozen=True)
+class Converting:
+    """A conversion of state in the view of an old checkpoint, as of an epoch, for a job; ``scratch``: a folder for its rows."""
+
+    job: CompiledJob
+    view: Checkpoint
+    epoch: int
+    scratch: Path
+
+    def fed(self, operator: Operator, stage: str, conversion: Conversion) -> dict[str, Fed]:
+        """Return an operator's state as streams of the stage's, by role. UsageError if its windows are not those of the stage."""
+        layout, folder = self.job.plan.stateful[stage], self.scratch / f"converted-{operator.number}"
+        with reading(self.job.spark, self.view, self.epoch):
+            self._rows(operator, layout, conversion).write.parquet(str(folder))
+        what = f"Operator {operator.number} ({in_words(operator)}) cannot become stage '{stage}'"
+        rows, exact = self.job.spark.read.parquet(str(folder)), not has_two_zeros(layout)
+        return {
+            role: fed(own, folder.with_name(f"{folder.name}-{role}"), exact)
+            for role, own in taken(rows, layout, stage, what).items()
+        }
+
+    def _rows(self, operator: Operator, layout: StateLayout, conversion: Conversion) -> DataFrame:
+        """Return the state of an operator as rows that people would import into a stage (state/rows.py, columns_of)."""
+        state = operator_frame(self.job.spark, self.view.path, self.epoch, operator.number)
+        values = operator.families[0].values
+        by_place = StructType([StructField(f"_{place}", type_of(column.type)) for place, column in enumerate(values)])
+        rows = state.select("key", F.col("value").cast(by_place).alias("value"))
+        before = len(values) - len(aggregated(operator))
+        fields = [F.col(f"value._{place}") for place in range(before, len(values))]
+        span = _span(operator)
+        keys = [F.col(f"key.{quoted(was)}").alias(name) for name, was in conversion.keys]
+        names, own = shown_names(layout), own_names(layout)
+        accumulators = [_made(each, fields, span).alias(names[each.name]) for each in conversion.accumulators]
+        if span is None:
+            return rows.select(*keys, *accumulators, F.lit(None).cast("timestamp").alias(own[LAST_EVENT]))
+        window = [span.getField("start").alias(own[START]), span.getField("end").alias(own[END])]
+        part = [F.lit(_WHOLE_WINDOW).alias(own[PART])] if PART in own else []
+        return rows.select(*keys, *window, *part, *accumulators)
+
+
+def _span(operator: Operator) -> Column | None:
+    """Return the window of a row of state; None if the operator has none."""
+    family = operator.families[0]
+    if operator.kind is OperatorKind.SESSION:
+        return F.col(f"value._{next(place for place, column in enumerate(family.values) if is_window(column))}")
+    spans = [column.name for column in family.keys if is_window(column)]
+    return F.col(f"key.{quoted(spans[0])}") if spans else None
+
+
+def _made(accumulator: Accumulator, fields: list[Column], span: Column | None) -> Column:
+    """Return an accumulator of a row of state."""
+    kind = type_of(accumulator.type)
+    value, *others = (fields[place] for place in accumulator.places)
+    if accumulator.making is Making.COPY:
+        return _with_point(value, accumulator).cast(kind)
+    (other,) = others
+    if accumulator.making is Making.UNLESS_EMPTY:
+        return F.when(~other, value).cast(kind)
+    if accumulator.making is Making.BY_ORDER:
+        return F.when(other.isNotNull(), F.struct(other.alias("by"), value.alias("value"))).cast(kind)
+    # Spark's first and last know no event time: what they have comes before all that the stage will see.
+    before = F.lit(_LONG_AGO).cast("timestamp") if span is None else span.getField("start") - F.expr("INTERVAL 1 MICROSECOND")
+    return F.when(other, F.struct(before.alias("by"), value.alias("value"))).cast(kind)
+
+
+def _with_point(value: Column, accumulator: Accumulator) -> Column:
+    """Return a sum of decimals that was kept as a whole number, with its point."""
+    if not accumulator.digits:
+        return value
+    if accumulator.type == "double":
+        return value / F.lit(10.0**accumulator.digits)
+    return value.cast("decimal(20,0)") * F.lit(Decimal(1).scaleb(-accumulator.digits))
