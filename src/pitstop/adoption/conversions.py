@@ -35,6 +35,7 @@ class Making(Enum):
     UNLESS_EMPTY = "the first field, unless the second one is true"
     IF_SET = "the first field beside a time before all others, if the second one is true"
     BY_ORDER = "the first field beside the second one, by which it is ordered"
+    ELEMENTS = "the elements of an array, which Spark keeps as bytes without their type"
 
 
 @dataclass(frozen=True)
@@ -212,6 +213,15 @@ def _ordered(names: tuple[str, str], making: Making) -> _Read:
     return read
 
 
+def _collected(reading: _Reading, result: str, aggregate: StageAggregate, kinds: Mapping[str, str]) -> list[Accumulator]:
+    place, _ = reading.field(result, aggregate, "buf")
+    ((accumulator, kind),) = kinds.items()
+    (element,) = aggregate.types
+    if "<" in element or element == "binary":
+        raise NoConversionError(f"'{result}' collects values of type {element}, which the checkpoint keeps in a form of its own")
+    return [Accumulator(accumulator, kind, Making.ELEMENTS, (place,))]
+
+
 _BY_ORDER = ("valueWithExtremumOrdering", "extremumOrdering")
 _READERS: Mapping[str, _Read] = {
     "count": _plain("count"),
@@ -223,6 +233,9 @@ _READERS: Mapping[str, _Read] = {
     "last": _ordered(("last", "valueSet"), Making.IF_SET),
     "min_by": _ordered(_BY_ORDER, Making.BY_ORDER),
     "max_by": _ordered(_BY_ORDER, Making.BY_ORDER),
+    "collect_list": _collected,
+    "collect_set": _collected,
+    "count_distinct": _collected,
 }
 """Kind of an aggregate -> the function that takes the fields that Spark keeps for it."""
 

@@ -101,6 +101,9 @@ PLAIN = [
     "avg(id) AS mean_id",
     "min(price) AS least",
     "max(name) AS most",
+    "size(collect_set(price)) AS prices",
+    "size(collect_set(minute(at))) AS minutes",
+    "size(collect_list(name)) AS names",
 ]
 OURS = {
     "events": ps.count(),
@@ -115,12 +118,15 @@ OURS = {
     "mean_id": ps.avg("id"),
     "least": ps.min("price"),
     "most": ps.max("name"),
+    "prices": ps.count_distinct("price"),
+    "minutes": ps.count_distinct("minute(at)"),
+    "names": ps.collect_list("name"),
 }
 
 
 def results(events):
     """The results of these aggregates by plain Python, in their order."""
-    ids, names, _, amounts, prices, totals = zip(*events, strict=True)
+    ids, names, times, amounts, prices, totals = zip(*events, strict=True)
     return (
         len(events),
         len([amount for amount in amounts if amount is not None]),
@@ -134,6 +140,9 @@ def results(events):
         mean(ids),
         least(prices),
         max(names),
+        len({price for price in prices if price is not None}),
+        len({time.minute for time in times}),
+        len(names),
     )
 
 
@@ -143,6 +152,8 @@ def close(rows):
 
 
 def rounded(value):
+    if isinstance(value, list):  # collected values
+        return len(value)
     mean = isinstance(value, Decimal) and value.as_tuple().exponent < -3
     return round(float(value), 2) if mean or isinstance(value, float) else value
 
@@ -355,8 +366,8 @@ def windows_by(p, folder, window, key="name", **aggregates):
         ),
         (
             "name",
-            {"n": ps.count(), "names": ps.collect_list("name")},
-            "Spark keeps nothing that could become collect_list ('names')",
+            {"n": ps.count(), "names": ps.approx_count_distinct("name")},
+            "Spark keeps nothing that could become approx_count_distinct ('names')",
         ),
         (
             "who",
@@ -379,6 +390,22 @@ def test_what_does_not_fit_is_refused_with_the_difference(spark, tmp_path, key, 
     )
     if key == "who":
         adopting(spark, pipeline, tmp_path / "checkpoint", tmp_path / "scratch-2", Request({0: "windows"}))
+
+
+@pytest.mark.parametrize(
+    ("collected", "value", "kind"), [("id", "name", "string"), ("name", "id", "bigint"), ("cast(id as int)", "id", "bigint")]
+)
+def test_collected_values_of_another_type_are_refused(spark, tmp_path, collected, value, kind):
+    case = Case(spark, tmp_path)
+    frame = plain_source(spark, "changelog", case.inputs)
+    case.query(frame.groupBy(F.window("at", f"{SPAN} seconds"), "name").agg(F.collect_set(F.expr(collected)).alias("values")))
+    pipeline = windows_by(ps.Pipeline(), case.inputs, ps.tumbling(f"{SPAN} seconds"), values=ps.collect_set(value))
+    with pytest.raises(IncompatibleError) as raised:
+        adopt(spark, pipeline, tmp_path / "checkpoint", tmp_path)
+    assert raised.value.message == (
+        "Operator 0 (aggregate by window, name) cannot become stage 'windows': a buffer holds no array of "
+        f"{kind}, so the query collected values of another type. Give the source the query's schema."
+    )
 
 
 def test_windows_of_another_size_are_refused(spark, tmp_path):

@@ -118,7 +118,8 @@ def test_the_values_of_sessions_follow_the_session_and_its_keys():
         ("max bigint", "max", ("int",), {"x__0": "int"}, "its 'x' is bigint, and that of the stage int"),
         ("sum double", "sum", ("decimal(6,2)",), {"x__0": "decimal(38,2)"}, "is double, and the stage takes in decimal(6,2)"),
         ("sum bigint", "sum", ("decimal(9,2)",), {"x__0": "decimal(38,2)"}, "is bigint, and the stage takes in decimal(9,2)"),
-        ("buf binary", "collect_set", ("int",), {"x__0": "array<int>"}, "Spark keeps nothing that could become collect_set"),
+        ("MS[0] bigint", "stddev", ("int",), {"x__0": "double"}, "Spark keeps nothing that could become stddev"),
+        ("buf binary", "collect_set", ("array<int>",), {"x__0": "array<array<int>>"}, "'x' collects values of type array<int>"),
     ],
 )
 def test_what_does_not_fit_is_named(fields, kind, types, accumulators, clause):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import reduce
 from pathlib import Path
 
 from pyspark.sql import Column, DataFrame
@@ -14,15 +17,18 @@ from pyspark.sql.types import StructField, StructType
 from pitstop.adoption.conversions import Accumulator, Conversion, Making, StageAggregate, Target, fed_role
 from pitstop.adoption.forms import aggregated, in_words, is_window
 from pitstop.doctor.facts import Operator, OperatorKind
+from pitstop.errors import IncompatibleError
 from pitstop.model.layout import StateLayout
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.specs import RollingSpec, WindowSpec
+from pitstop.plan.kinds import rules_of
 from pitstop.plan.model import OperatorSlot
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.adopting.old_checkpoint import reading
 from pitstop.spark.base.environment import SourceSettings
 from pitstop.spark.base.naming import quoted
 from pitstop.spark.base.type_texts import type_of
+from pitstop.spark.internals.raw_state import NOT_COLLECTED, with_collected
 from pitstop.spark.lowering.compiled_job import CompiledJob
 from pitstop.spark.lowering.event_time import event_time_if_there
 from pitstop.spark.lowering.inputs import inputs_of
@@ -32,7 +38,8 @@ from pitstop.spark.state.rows import END, LAST_EVENT, PART, START, own_names, sh
 from pitstop.spark.state.saved import operator_frame
 
 _LONG_AGO = "0001-01-01 00:00:00"
-_WHOLE_WINDOW = "window"
+_WHOLE_WINDOW, _WHOLE_WINDOWS = "window", "windows"
+"""The part of a row of sliding windows that is a whole window, and the role of the operator that keeps these."""
 
 
 def targets_of(job: CompiledJob, settings: SourceSettings) -> dict[str, Target]:
@@ -75,14 +82,17 @@ class Converting:
     def fed(self, operator: Operator, stage: str, conversion: Conversion) -> dict[str, Fed]:
         """Return an operator's state as streams of the stage's, by role. UsageError if its windows are not those of the stage."""
         layout, folder = self.job.plan.stateful[stage], self.scratch / f"converted-{operator.number}"
-        with reading(self.job.spark, self.view, self.epoch):
-            self._rows(operator, layout, conversion).write.parquet(str(folder))
         what = f"Operator {operator.number} ({in_words(operator)}) cannot become stage '{stage}'"
-        rows, exact = self.job.spark.read.parquet(str(folder)), not has_two_zeros(layout)
-        return {
-            role: fed(own, folder.with_name(f"{folder.name}-{role}"), exact)
-            for role, own in taken(rows, layout, stage, what).items()
-        }
+        with reading(self.job.spark, self.view, self.epoch), _errors_of_collected(what):
+            self._rows(operator, layout, conversion).write.parquet(str(folder))
+        rows, collected = self.job.spark.read.parquet(str(folder)), _collected(conversion)
+        streams = {}
+        for role, own in taken(rows, layout, stage, what, arrays=bool(collected)).items():
+            lifts = rules_of(layout.kind).windowed and role != _WHOLE_WINDOWS and bool(collected)
+            rows_of_role = _with_elements(own, layout, list(collected)) if lifts else own
+            exact = not lifts and not has_two_zeros(layout)
+            streams[role] = fed(rows_of_role, folder.with_name(f"{folder.name}-{role}"), exact)
+        return streams
 
     def _rows(self, operator: Operator, layout: StateLayout, conversion: Conversion) -> DataFrame:
         """Return the state of an operator as rows that people would import into a stage (state/rows.py, columns_of)."""
@@ -97,10 +107,52 @@ class Converting:
         names, own = shown_names(layout), own_names(layout)
         accumulators = [_made(each, fields, span).alias(names[each.name]) for each in conversion.accumulators]
         if span is None:
-            return rows.select(*keys, *accumulators, F.lit(None).cast("timestamp").alias(own[LAST_EVENT]))
-        window = [span.getField("start").alias(own[START]), span.getField("end").alias(own[END])]
-        part = [F.lit(_WHOLE_WINDOW).alias(own[PART])] if PART in own else []
-        return rows.select(*keys, *window, *part, *accumulators)
+            rows = rows.select(*keys, *accumulators, F.lit(None).cast("timestamp").alias(own[LAST_EVENT]))
+        else:
+            window = [span.getField("start").alias(own[START]), span.getField("end").alias(own[END])]
+            part = [F.lit(_WHOLE_WINDOW).alias(own[PART])] if PART in own else []
+            rows = rows.select(*keys, *window, *part, *accumulators)
+        arrays = {names[name]: type_of(kind) for name, kind in _collected(conversion).items()}
+        return with_collected(rows, arrays) if arrays else rows
+
+
+def _collected(conversion: Conversion) -> dict[str, str]:
+    """Return accumulator -> its type, of those that are arrays of collected values."""
+    return {each.name: each.type for each in conversion.accumulators if each.making is Making.ELEMENTS}
+
+
+@contextmanager
+def _errors_of_collected(what: str) -> Iterator[None]:
+    """Turn the error of a buffer of another type into one for people, which begins with ``what``."""
+    try:
+        yield
+    except Exception as error:
+        complaint = re.search(rf"{NOT_COLLECTED}: ([^\n]*)", str(error))
+        if complaint is None:
+            raise
+        raise IncompatibleError(
+            f"{what}: {complaint[1]}, so the query collected values of another type. Give the source the query's schema."
+        ) from error
+
+
+def _with_elements(rows: DataFrame, layout: StateLayout, collected: list[str]) -> DataFrame:
+    """Return rows of state with one row for each collected value: windows take in values, and make arrays of them."""
+    names = [name for name, _ in layout.accumulators]
+    others = [quoted(column) for column in rows.columns if column not in names]
+
+    def only(name: str | None) -> list[Column]:
+        columns = []
+        for each in names:
+            column = F.col(quoted(each))
+            if each in collected:
+                column = F.explode(column) if each == name else F.get(column, F.lit(-1))  # null, of the type of an element
+            elif name is not None:
+                column = F.when(F.lit(False), column)
+            columns.append(column.alias(each))
+        return columns
+
+    parts = [rows.select(*others, *only(name)) for name in (None, *collected)]
+    return reduce(DataFrame.unionByName, parts)
 
 
 def _span(operator: Operator) -> Column | None:
@@ -116,6 +168,8 @@ def _made(accumulator: Accumulator, fields: list[Column], span: Column | None) -
     """Return an accumulator of a row of state."""
     kind = type_of(accumulator.type)
     value, *others = (fields[place] for place in accumulator.places)
+    if accumulator.making is Making.ELEMENTS:
+        return value
     if accumulator.making is Making.COPY:
         return _with_point(value, accumulator).cast(kind)
     (other,) = others

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pyspark import java_gateway
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import DataType, StructField, StructType
 
 from pitstop.spark.internals.java_code import call, new, shared_class
 from pitstop.spark.internals.jvm import classes, gateway, hadoop_settings, java_frame, session_of
 
 _start_callback_server: Callable[[Any], None] = java_gateway.ensure_callback_server_started
 
+NOT_COLLECTED = "NOT_COLLECTED"
+"""The word in the error of a buffer that holds no array of the type that is expected."""
 FAMILY = "column_family_name"
 """The column of raw state that says what a row belongs to, such as a variable of a user-defined processor."""
 
@@ -112,6 +115,20 @@ def with_values(spark: SparkSession, state: DataFrame, family: str, schemas: tup
     function = new(spark, java_class, family, *schemas, array, prefix)
     changed = call(spark, java_class, "over", frame.queryExecution().toRdd().toJavaRDD(), function)
     return DataFrame(session_of(spark).internalCreateDataFrame(changed, frame.schema(), False), spark)
+
+
+def with_collected(rows: DataFrame, types: Mapping[str, DataType]) -> DataFrame:
+    """Return rows in which buffers of collect_set and collect_list, which Spark keeps as bytes, are arrays.
+
+    ``types``: column -> type of the array. When it is read, a buffer of another type is an error with ``NOT_COLLECTED``.
+    """
+    spark, frame = rows.sparkSession, java_frame(rows)
+    schema = StructType([StructField(each.name, types.get(each.name, each.dataType)) for each in rows.schema.fields])
+    after = java_frame(spark.createDataFrame([], schema)).schema()
+    java_class = shared_class(spark, "CollectedValues")
+    function = new(spark, java_class, frame.schema(), after)
+    changed = call(spark, java_class, "over", frame.queryExecution().toRdd().toJavaRDD(), function)
+    return DataFrame(session_of(spark).internalCreateDataFrame(changed, after, False), spark)
 
 
 def store_forms(spark: SparkSession, checkpoint: Path, operator: int, store: str, files: list[str]) -> dict[str, str]:

@@ -56,11 +56,14 @@ def columns_of(layout: StateLayout) -> dict[str, str]:
     return dict(layout.keys) | before | accumulators | behind
 
 
-def taken(rows: DataFrame, layout: StateLayout, stage: str, what: str) -> dict[str, DataFrame]:
+def taken(rows: DataFrame, layout: StateLayout, stage: str, what: str, arrays: bool = False) -> dict[str, DataFrame]:
     """Return people's rows as a restore feeds them, by role. UsageError, beginning with ``what``, if they do not fit the layout.
 
+    ``arrays``: the rows have arrays of collected values, which are not read from saved state of windows.
     It looks at all rows once: two for one key of a keyed stage, or a window that the stage does not have, would be lost.
     """
+    if not arrays:
+        _refuse_unreadable(stage, layout)
     rows = _fitting(rows, layout, stage, what)
     _check_values(rows, layout, stage, what)
     keys = [F.col(quoted(name)) for name, _ in layout.keys]
@@ -137,7 +140,6 @@ def _fitting(rows: DataFrame, layout: StateLayout, stage: str, what: str) -> Dat
     rules = rules_of(layout.kind)
     if not rules.feedable:
         raise UsageError(f"{what}: stage '{stage}' is {rules.words}, whose state cannot be given as rows.")
-    _refuse_unreadable(stage, layout)
     columns = columns_of(layout)
     last = own_names(layout).get(LAST_EVENT)
     if last is not None and last not in rows.columns:
