@@ -43,7 +43,7 @@ help:
 	@echo "make story              the update of a running job, step by step, with checks; then once more in a browser"
 	@echo "make story-page         the second half alone; its pictures are those of docs/page.md"
 	@echo "make story-kafka [ORDERS=200000] [SEED=1]  a job on Kafka is killed and changed; PostgreSQL, Delta and Kafka are exact"
-	@echo "make test [WHOLE=1]     the tests, of Spark's a third and of the doors' half;  make test-fast: the pure layers, in seconds"
+	@echo "make test [WHOLE=1]     the tests, of Spark's a quarter and of the doors' half;  make test-fast: the pure layers, in seconds"
 	@echo "make test-long [SHORT=1]  ten kills, updates, a former release's data, every stateful stage and rule"
 	@echo "make compatibility      of these, the table of stages and rules: version 2 goes on from version 1"
 	@echo "make support-matrix     Spark's own operators x changes; writes docs/support-matrix.md"
@@ -153,7 +153,7 @@ tutorial: $(STAMP) kubernetes-rig
 	@$(PY) -m tests.kubernetes.tutorial
 
 test-kubernetes: $(STAMP) kubernetes-rig
-	@$(PY) -m pytest -m "kubernetes$(if $(SHORT), and not long)" tests/kubernetes
+	@$(PY) -m pytest -rs -m "kubernetes$(if $(SHORT), and not long)" tests/kubernetes
 
 bench: $(WEB)
 	@$(PY) benchmarks/run.py $(MEASURES)

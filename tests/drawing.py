@@ -1,7 +1,7 @@
 """Short forms of the tests: a seed draws some tests of each module, so that every test has its turn within some runs.
 
 Of the tests that the markers select, ``--draw SEED`` keeps one in thirty that are marked ``deep``, one in fifteen that are marked
-``rules`` or ``long``, and one in six of the browser's (``page``). Of those without such a marker it keeps one in three of Spark's
+``rules`` or ``long``, and one in six of the browser's (``page``). Of those without such a marker it keeps one in four of Spark's
 and half of the doors', which are most of the time of ``make test``. Tests marked ``always`` come in every draw. The tests of a
 module marked ``story`` build on one another: they come together or not at all. ``make test`` and CI take the commit for the seed.
 
@@ -21,7 +21,7 @@ import pytest
 
 ONE_IN = {"deep": 30, "rules": 15, "long": 15, "page": 6}
 """Marker -> of how many tests one is drawn; of a test with several markers the first here counts."""
-ONE_IN_FOLDER = {"tests/spark/": 3, "tests/doors/": 2, "tests/fleet/": 2}
+ONE_IN_FOLDER = {"tests/spark/": 4, "tests/doors/": 2, "tests/fleet/": 2}
 """Folder -> of how many tests without such a marker one is drawn."""
 
 
