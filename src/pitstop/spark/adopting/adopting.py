@@ -12,13 +12,13 @@ from typing import Any
 from pitstop.adoption.forms import NOTHING, in_words, new_variables, orders, unused_columns
 from pitstop.adoption.operators import Place, everywhere, matched
 from pitstop.adoption.reading import OldSource, last_committed, offset_in_words, refuse_unless_healthy
-from pitstop.adoption.sources import NewSource, matched_sources, old_of
+from pitstop.adoption.sources import NewSource, matched_sources
 from pitstop.adoption.words import warnings_of
 from pitstop.doctor.examining import examine
 from pitstop.doctor.facts import Checkpoint as Facts
 from pitstop.doctor.facts import Operator, OperatorKind
 from pitstop.doctor.files import Tree, opened
-from pitstop.errors import ConflictError, EngineError, IncompatibleError, UsageError
+from pitstop.errors import ConflictError, UsageError
 from pitstop.kit.ids import new_lineage
 from pitstop.model.adoption import AdoptedOperator, AdoptedSource, Adoption
 from pitstop.model.config import StateStore
@@ -31,9 +31,8 @@ from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint
 from pitstop.spark.adopting.moving import Moving
 from pitstop.spark.adopting.old_checkpoint import OldCheckpoint
+from pitstop.spark.adopting.source_places import offsets_of_sources
 from pitstop.spark.base.environment import SourceSettings
-from pitstop.spark.base.failures import PASSING
-from pitstop.spark.base.seeking import NoSuchPlaceError
 from pitstop.spark.base.session import use_partitions
 from pitstop.spark.lowering.compiled_job import CompiledJob
 from pitstop.spark.restoring.checks import check_operators
@@ -72,7 +71,7 @@ class Adopting:
         places = self._laid_down()
         self._chosen = matched(self.facts.operators, places, request.operators)
         self._moves = everywhere(places, self._chosen)
-        self._offsets = self._offsets_of_sources()
+        self._offsets = offsets_of_sources(job, sources, self.epoch, self._chosen_sources, self._building, scratch)
 
     def plan(self) -> Adoption:
         """Return what becomes of each source and operator."""
@@ -159,29 +158,14 @@ class Adopting:
         pruned = examine(opened(str(folder))).operators
         return {new.number: unused_columns(new, each) for new, each in zip(operators, pruned, strict=True)}
 
-    def _offsets_of_sources(self) -> dict[str, dict[str, str]]:
-        """Return source -> (no reader in particular) -> its offset in the form of its kind."""
-        nodes = {node.name: node for node in self._job.pipeline.nodes if isinstance(node.spec, SourceSpec)}
-        offsets = {}
-        for number, source in self._chosen_sources.items():
-            node, old = nodes[source.name], old_of(number, self.epoch.sources)
-            adopt = source_kind(node).adopt
-            assert adopt is not None, "such a source is no candidate"
-            assert old.offset is not None, "a source that has not begun is no candidate"
-            try:
-                offsets[source.name] = {"": adopt(self._job.spark, node.source, old.offset)}
-            except NoSuchPlaceError as error:
-                sentence = f"Source {number} of the checkpoint cannot go on as source '{source.name}': {error.clause}."
-                raise (EngineError(sentence, **PASSING) if error.may_pass else IncompatibleError(sentence)) from error
-        return offsets
-
     def _saved(self, old: OldCheckpoint, operators: Mapping[int, Operator], names: Mapping[int, str]) -> SavedSnapshot:
         """Return a view of the old checkpoint as if it were a snapshot of a job."""
         folder = self._scratch / "old"
         view = old.lay(folder / manifests.FILES, operators, names)
         slots = []
         for number, source in self._chosen_sources.items():
-            old.copy_source_log(number, view.path / "sources" / str(number))
+            if not source.converts:
+                old.copy_source_log(number, view.path / "sources" / str(number))
             slots.append(SourceSlot(source.name, "", number))
         plan = dataclasses.replace(self._job.plan, source_slots=tuple(slots), operators=())
         manifest = SnapshotManifest(
@@ -230,7 +214,8 @@ class Adopting:
 
     def _adopted(self, source: OldSource) -> AdoptedSource:
         new = self._chosen_sources.get(source.facts.number)
-        return AdoptedSource(source.facts.number, str(source.kind), offset_in_words(source), new.name if new else None)
+        by = self._offsets[new.name][""] if new is not None and new.converts else None
+        return AdoptedSource(source.facts.number, str(source.kind), offset_in_words(source), new.name if new else None, by)
 
     def _new_variables(self) -> list[str]:
         operators = {operator.number: operator for operator in self.facts.operators}
@@ -265,5 +250,6 @@ def _sources_of(job: CompiledJob) -> dict[str, NewSource]:
             kind.folder(source),
             tuple(name for name in topics.split(",") if name),
             source.options.get("pattern"),
+            node.name in job.pipeline.offset_migrations,
         )
     return sources
