@@ -154,6 +154,27 @@ def restores(results, say, folder, events, plain):
     results.append(result("restore_changed_structure_first_commit", seconds["changed"], "s", "-", True, how))
 
 
+def adopting(results, say):
+    """The adoption of a query by hand with a million keys, beside a plain restart of that query."""
+    found = {}
+    with tempfile.TemporaryDirectory() as temporary:
+        for what in ("fill", "adopt", "go_on", "restart"):
+            say(f"a query by hand with a million keys: {what}")
+            found[what] = run(what, Path(temporary) / "query", script="adopting.py", EVENTS=str(Path(temporary) / "events"))
+    assert found["adopt"]["rows"] == 1_000_000, found["adopt"]
+    of = f"1 million keys by hand, {found['fill']['bytes']:,} bytes of state in RocksDB with changelog, 2 partitions"
+    how = f"{of}: from the compiling of the job to the snapshot, in a process whose session is there"
+    results.append(result("adopt_million_keys", found["adopt"]["seconds"], "s", "-", True, how))
+    ratio = found["adopt"]["seconds"] / found["restart"]["seconds"]
+    how = "the same; against a plain restart of that query, from its start to its first commit, 500,000 rows of parquet"
+    results.append(result("adopt_million_keys_vs_restart", ratio, "ratio", "-", True, how))
+    how = "from the compiling of the job to its first commit from that snapshot, 500,000 rows of parquet, in a new process"
+    results.append(result("adopted_first_commit", found["go_on"]["seconds"], "s", "-", True, how))
+    ratio = found["go_on"]["seconds"] / found["restart"]["seconds"]
+    how = "the same; against the plain restart of the query"
+    results.append(result("adopted_first_commit_vs_restart", ratio, "ratio", "-", True, how))
+
+
 def many_keys(results, say):
     """A million keys and sixteen of a server's job, in the state store that it has by itself; and those sixteen by hand."""
     rates = {}
@@ -404,6 +425,7 @@ MEASURES = {
         update_gap,
         sliding,
         million,
+        adopting,
         many_keys,
         doors,
         cluster,

@@ -14,7 +14,7 @@ from pitstop.pipeline.collecting import approx_count_distinct, bottom_n, collect
 from pitstop.pipeline.job import JobDefinition, job
 from pitstop.pipeline.kafka_security import KafkaSecurity, kafka_security
 from pitstop.pipeline.keyed import KeyedStage, co_group
-from pitstop.pipeline.migration import Migration, migrate
+from pitstop.pipeline.migration import Migration, OffsetMigration, migrate, migrate_offset
 from pitstop.pipeline.sinks import Sink
 from pitstop.pipeline.sources import Source
 from pitstop.pipeline.stages import Pipeline, Stage
@@ -31,6 +31,7 @@ __all__ = [
     "KafkaSecurity",
     "KeyedStage",
     "Migration",
+    "OffsetMigration",
     "Pipeline",
     "PitstopError",
     "Session",
@@ -58,6 +59,7 @@ __all__ = [
     "max",
     "max_by",
     "migrate",
+    "migrate_offset",
     "min",
     "min_by",
     "run",

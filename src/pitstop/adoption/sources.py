@@ -39,6 +39,8 @@ class NewSource:
     topics: tuple[str, ...] = ()
     pattern: str | None = None
     """Of kind ``kafka``: what it reads."""
+    converts: bool = False
+    """True if a function of the job gives its offset, of the offset of any other source."""
 
 
 def matched_sources(old: Sequence[OldSource], new: Sequence[NewSource], choices: Mapping[int, str]) -> dict[int, NewSource]:
@@ -94,7 +96,7 @@ def _candidates(source: OldSource, new: Sequence[NewSource], choice: str | None)
         # A name that the query gave its source means the source of that name.
         return [each for each in fitting if each.name == source.facts.name] or fitting
     what = f"Source {source.facts.number} ({source.kind}, {offset_in_words(source)})"
-    similar = next(((each, reason) for each, reason in reasons if each.kind in _kinds(source)), None)
+    similar = next(((each, reason) for each, reason in reasons if each.converts or each.kind in _kinds(source)), None)
     if similar is not None:
         raise IncompatibleError(f"{what} cannot go on as source '{similar[0].name}': {similar[1]}.")
     raise IncompatibleError(f"{what} fits no source of the job: {_way_out(source)}.")
@@ -107,6 +109,9 @@ def _kinds(source: OldSource) -> tuple[str, ...]:
 
 def _objection(source: OldSource, new: NewSource) -> str:
     """Return the reason why a source cannot go on in the place of an old one; empty if it can."""
+    if new.converts:
+        is_of_files = new.kind == FILES or (new.kind == SPARK and (new.format or "").lower() in _FILE_FORMATS)
+        return "it keeps its place in a log of the files that it has read, which no function can give" if is_of_files else ""
     if new.kind not in _kinds(source):
         return f"it is of kind {new.kind}"
     if new.kind == SPARK:
@@ -165,7 +170,7 @@ def _way_out(source: OldSource) -> str:
     if source.kind is SourceKind.CUSTOM:
         return (
             "its offset is of a form of its own, so read it with what wrote it: a format by ps.sources.spark, a data source in "
-            "Python by ps.sources.custom"
+            "Python by ps.sources.custom, or mark a function with @ps.migrate_offset that converts it"
         )
     return "read it with ps.sources.spark and the same format and options"
 

@@ -33,7 +33,8 @@ def lines_of(adoption: Adoption) -> list[str]:
         f"{watermark}, {counted(adoption.partitions, 'partition')}"
     ]
     for source in adoption.sources:
-        target = f"source '{source.source}' goes on there" if source.source is not None else "had not begun, and begins"
+        place = "there" if source.at is None else f"at {source.at}"
+        target = f"source '{source.source}' goes on {place}" if source.source is not None else "had not begun, and begins"
         lines.append(f"  source {source.number} ({source.kind}, {source.place}): {target}")
     for operator in adoption.operators:
         rows = f", {counted(operator.rows, 'row')}" if operator.rows is not None else ""

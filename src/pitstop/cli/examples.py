@@ -102,7 +102,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {deed.name: deed.examples for
         ("pitstop log-level pitstop.source debug --job speeds", ""),
         ("pitstop log-level pitstop.source usual --job speeds", "take it back"),
     ),
-    "doctor": (("pitstop doctor /data/checkpoints/orders", ""),),
+    "doctor": (
+        ("pitstop doctor /data/checkpoints/orders", ""),
+        ('pitstop doctor /data/checkpoints/orders --operator 0 --query "SELECT * FROM state"', "the rows of its state"),
+    ),
     "adopt": (
         ("pitstop adopt --plan /data/checkpoints/orders orders.py", "shows what it would do"),
         ("pitstop adopt /data/checkpoints/orders orders.py", "makes the snapshot orders"),

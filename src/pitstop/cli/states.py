@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -14,6 +13,7 @@ from pitstop.cli.completing import complete_snapshots
 from pitstop.cli.context import Call
 from pitstop.cli.register import register
 from pitstop.cli.snapshots import record_facts
+from pitstop.cli.state_rows import show_rows
 from pitstop.cli.tables import print_table
 from pitstop.errors import UsageError
 from pitstop.kit.clock import days_ahead
@@ -57,11 +57,7 @@ def query(
     """Read a stage's state with Spark SQL."""
     with call.waiting("Reading"):
         rows_read = call.service().query_state(snapshot, stage, sql, limit)
-    names = [name for name, _ in rows_read.columns]
-    if call.structured:
-        call.show([dict(zip(names, row, strict=True)) for row in rows_read.rows])
-    else:
-        print_table(names, [[_cell(value) for value in row] for row in rows_read.rows])
+    show_rows(call, rows_read)
     if rows_read.more:
         rows = counted(limit, "row")
         call.warn(f"The state has more than {rows}: give a higher --limit, or use snapshot export.")
@@ -121,13 +117,6 @@ def diff(
     else:
         print(f"Snapshots '{first}' and '{second}' do not differ.")
     print(f"\nThe state of '{first}' under the pipeline of '{second}':\n{comparison.report.text()}")
-
-
-def _cell(value: Any) -> str | int | float | None:
-    """Return a value as a table shows it: structs, lists and booleans as JSON."""
-    if isinstance(value, bool | dict | list):
-        return json.dumps(value, ensure_ascii=False)
-    return value if isinstance(value, int | float | None) else str(value)
 
 
 def _text(value: object) -> str:

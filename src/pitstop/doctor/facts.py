@@ -45,6 +45,11 @@ def kind_of(spark_name: str) -> OperatorKind:
     return KINDS.get(spark_name, OperatorKind.UNKNOWN)
 
 
+def spark_name_of(kind: OperatorKind) -> str:
+    """Return Spark's name for an operator of a kind, for a checkpoint of Spark 3.5, which does not note it."""
+    return next(name for name, each in KINDS.items() if each is kind)
+
+
 @dataclass(frozen=True)
 class Partition:
     """The state of an operator in one partition."""

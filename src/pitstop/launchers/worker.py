@@ -17,13 +17,15 @@ from pitstop.kit.jsonable import to_json
 from pitstop.launchers.processes import Child, wait_to_end
 from pitstop.launchers.spares import last_line
 from pitstop.model.data_folder import WorkerFolder
-from pitstop.model.task import Adopt, Compile, Task, in_words, remedy
+from pitstop.model.task import Adopt, Compile, QueryCheckpoint, Task, in_words, remedy
 
 START_SECONDS = 30.0
 """The seconds that a process and Spark take to start, beside the time that the job's option compile_timeout gives to its code."""
 STATE_SECONDS = 600.0
 ADOPT_SECONDS = 6 * 3600.0
 """The longest that an adoption takes, which writes all state of a checkpoint anew."""
+QUERY_SECONDS = 6 * 3600.0
+"""The longest that a query on a checkpoint takes, whose user waits for it."""
 
 Start = Callable[[list[str]], Child]
 """Starts ``pitstop.runner`` with arguments, in a session of its own; it prints into the log of the task's folder."""
@@ -62,7 +64,7 @@ def _run(task: Task, process: Child) -> int:
         raise WaitTimeoutError(f"{in_words(task)} was not done within {seconds:.0f} seconds.{remedy(task)}") from None
 
 
-_LONGEST: dict[type[Task], float] = {Adopt: ADOPT_SECONDS}
+_LONGEST: dict[type[Task], float] = {Adopt: ADOPT_SECONDS, QueryCheckpoint: QUERY_SECONDS}
 
 
 def _end_of(folder: WorkerFolder) -> str:

@@ -45,6 +45,7 @@ from pitstop.main.operator import operator
 from pitstop.main.pgwire import pgwire
 from pitstop.main.restoring import restore, withdraw
 from pitstop.main.serve import serve
+from pitstop.main.state_rows import rows_of
 
 app = typer.Typer(
     name="pitstop",
@@ -131,7 +132,7 @@ sql.add_to(app)
 register(app, pgwire)
 artifacts.add_to(app)
 connectors.add_to(app)
-doctor.add_to(app)
+doctor.add_to(app, rows_of)
 adopting.add_to(app)
 app.add_typer(maps.app, name="map")
 app.add_typer(states.app, name="snapshot")

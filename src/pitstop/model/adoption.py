@@ -38,6 +38,8 @@ class AdoptedSource:
     """The place up to which it was read, in words."""
     source: str | None
     """The source of the job; null: the query had not begun to read it."""
+    at: str | None = None
+    """The offset at which it goes on, as a function of the job gives it; null: that of the checkpoint."""
 
 
 @described

@@ -13,6 +13,9 @@ from pitstop.model.config import JobConfig
 from pitstop.model.job import JobSource
 from pitstop.model.report import SourceFate
 
+MOST_STATE_ROWS = 100_000
+"""The most rows of a query on state."""
+
 
 @dataclass(frozen=True)
 class Compile:
@@ -80,10 +83,23 @@ class QueryState:
     limit: int
 
 
+@dataclass(frozen=True)
+class QueryCheckpoint:
+    """Run SQL on the rows of an operator in a checkpoint of Spark; answered with StateRows."""
+
+    kind: ClassVar = "query_checkpoint"
+    checkpoint: str
+    """The checkpoint's folder, or its address in an object store."""
+    operator: int | None
+    """The number of the operator; None: the only one."""
+    sql: str
+    limit: int
+
+
 @described
 @dataclass(frozen=True)
 class StateRows:
-    """Rows of a query on a stage's state."""
+    """Rows of a query on state."""
 
     columns: list[tuple[str, str]]
     """Name and Spark type of each column."""
@@ -138,8 +154,10 @@ class Adopt:
     """True if nothing is made."""
 
 
-Task = Compile | Rehearse | QueryState | ExportState | ImportState | Adopt
-TASKS: dict[str, type[Task]] = {kind.kind: kind for kind in (Compile, Rehearse, QueryState, ExportState, ImportState, Adopt)}
+Task = Compile | Rehearse | QueryState | QueryCheckpoint | ExportState | ImportState | Adopt
+TASKS: dict[str, type[Task]] = {
+    kind.kind: kind for kind in (Compile, Rehearse, QueryState, QueryCheckpoint, ExportState, ImportState, Adopt)
+}
 
 
 def remedy(task: Task) -> str:
@@ -155,5 +173,7 @@ def in_words(task: Task) -> str:
         return "The rehearsal"
     if isinstance(task, Adopt):
         return f"The adoption of {task.checkpoint}"
+    if isinstance(task, QueryCheckpoint):
+        return f"The query of the state in {task.checkpoint}"
     what = {QueryState: "query", ExportState: "export", ImportState: "import"}[type(task)]
     return f"The {what} of the state of stage '{task.stage}'"

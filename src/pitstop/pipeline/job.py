@@ -7,16 +7,17 @@ import inspect
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Generic, ParamSpec, Unpack, overload
+from typing import Any, Generic, ParamSpec, TypeVar, Unpack, overload
 
 from pitstop.errors import PipelineError, PitstopError, UsageError
 from pitstop.model.config import JobConfig
 from pitstop.model.typed_options import CodeOptions
 from pitstop.pipeline.arguments import bound
-from pitstop.pipeline.migration import Migration
+from pitstop.pipeline.migration import Migration, OffsetMigration
 from pitstop.pipeline.stages import Pipeline
 
 P = ParamSpec("P")
+Marked = TypeVar("Marked", Migration, OffsetMigration)
 _OURS = Path(__file__).parents[1]
 """The folder of Pitstop's own code."""
 
@@ -57,8 +58,13 @@ class JobDefinition(Generic[P]):
             raise PipelineError(
                 f"'{self.__name__}' returned {type(pipeline).__name__}: a job's function returns its ps.Pipeline."
             )
-        for migration in self._migrations(pipeline):
-            pipeline.migrate(migration)
+        names = {node.name for node in pipeline.nodes}
+        for migration in self._beside(Migration):
+            if migration.stage in names or self._is_alone():
+                pipeline.migrate(migration)
+        for offset_migration in self._beside(OffsetMigration):
+            if offset_migration.source in names or self._is_alone():
+                pipeline.migrate_offset(offset_migration)
         pipeline.check()
         return pipeline
 
@@ -78,12 +84,16 @@ class JobDefinition(Generic[P]):
                 f"'{self.__name__}' failed: {type(error).__name__}: {error}{_line_of(error)}.{_meant(error)}"
             ) from error
 
-    def _migrations(self, pipeline: Pipeline) -> list[Migration]:
-        """Return the migrations in the job's module; if that defines several jobs, only those for stages of this pipeline."""
-        module = list(getattr(self.function, "__globals__", {}).values())
-        alone = sum(isinstance(value, JobDefinition) for value in module) < 2
-        names = {node.name for node in pipeline.nodes}
-        return [value for value in module if isinstance(value, Migration) and (alone or value.stage in names)]
+    def _beside(self, kind: type[Marked]) -> list[Marked]:
+        """Return the functions in the job's module that are marked as ``kind``."""
+        return [value for value in self._module() if isinstance(value, kind)]
+
+    def _is_alone(self) -> bool:
+        """Return True if the module defines no other job, so that what stands in it is for this one."""
+        return sum(isinstance(value, JobDefinition) for value in self._module()) < 2
+
+    def _module(self) -> list[Any]:
+        return list(getattr(self.function, "__globals__", {}).values())
 
 
 def _line_of(error: BaseException) -> str:

@@ -1,4 +1,4 @@
-"""``@migrate``: a user's function that turns a stage's saved state into the form that a new version keeps."""
+"""``@migrate`` and ``@migrate_offset``: users' functions that turn saved state, and places of sources, into another form."""
 
 from __future__ import annotations
 
@@ -41,5 +41,40 @@ def migrate(stage: str) -> Callable[[Callable[[Any], Any]], Migration]:
 
     def mark(function: Callable[[Any], Any]) -> Migration:
         return Migration(stage, function)
+
+    return mark
+
+
+@dataclass(frozen=True)
+class OffsetMigration:
+    """A function from the offset of another source, as JSON text, to the offset at which a source of the job goes on."""
+
+    source: str
+    function: Callable[[str], Any]
+
+    def __call__(self, offset: str) -> Any:
+        return self.function(offset)
+
+    @property
+    def name(self) -> str:
+        """The name of the function in messages."""
+        return getattr(self.function, "__name__", "function")
+
+
+def migrate_offset(source: str) -> Callable[[Callable[[str], Any]], OffsetMigration]:
+    """Mark ``function(text) -> offset`` as the one that tells where ``source`` goes on in the place of a source of plain Spark.
+
+    ``pitstop adopt`` calls it with the offset in the checkpoint, the JSON text that Spark keeps. For a source of files, that has
+    the field ``files`` beside it: the URLs of all files that were read. The function returns the offset in the form of the new
+    source's own reader, as a JSON value or JSON text; for ``ps.sources.kafka``, ``{"topic": {"0": 123}}``. Nothing else uses it,
+    so you may remove it once the job has started. It stands beside the job in the artifact::
+
+        @ps.migrate_offset("orders")
+        def by_row(old):
+            return {"row": json.loads(old)["page"] * 100}
+    """
+
+    def mark(function: Callable[[str], Any]) -> OffsetMigration:
+        return OffsetMigration(source, function)
 
     return mark

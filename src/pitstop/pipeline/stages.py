@@ -10,7 +10,7 @@ from pitstop.kit.durations import UNLIMITED, Duration, milliseconds
 from pitstop.pipeline.chains import check_chains, check_early_results, streams
 from pitstop.pipeline.join_verbs import JoinVerbs
 from pitstop.pipeline.keyed import KeyedStage
-from pitstop.pipeline.migration import Migration
+from pitstop.pipeline.migration import Migration, OffsetMigration
 from pitstop.pipeline.nodes import Graph, Node, Rows
 from pitstop.pipeline.row_order import row_order
 from pitstop.pipeline.sinks import Sink, logger
@@ -40,6 +40,7 @@ class Pipeline:
         """``location``: gives the place of the present definition in a text of another language; None: a line of Python."""
         self._graph = Graph(location)
         self._migrations: dict[str, Migration] = {}
+        self._offset_migrations: dict[str, OffsetMigration] = {}
 
     @property
     def nodes(self) -> tuple[Node, ...]:
@@ -58,10 +59,28 @@ class Pipeline:
             raise PipelineError(f"Stage '{migration.stage}' has two migrations, '{other.name}' and '{migration.name}': keep one.")
         self._migrations[migration.stage] = migration
 
+    @property
+    def offset_migrations(self) -> dict[str, OffsetMigration]:
+        """Source -> the user's function that tells where it goes on in the place of a source of plain Spark."""
+        return dict(self._offset_migrations)
+
+    def migrate_offset(self, migration: OffsetMigration) -> None:
+        """Use a function marked with ``@ps.migrate_offset`` that is not in the job's own module.
+
+        PipelineError if a source has two.
+        """
+        other = self._offset_migrations.get(migration.source)
+        if other is not None and other != migration:
+            raise PipelineError(
+                f"Source '{migration.source}' has two functions for its offset, '{other.name}' and '{migration.name}': keep one."
+            )
+        self._offset_migrations[migration.source] = migration
+
     def with_specs(self, changed: Mapping[str, Spec]) -> Pipeline:
         """Return the same pipeline with other specs for the stages of these names."""
         other = Pipeline()
         other._graph, other._migrations = self._graph.with_specs(changed), self.migrations
+        other._offset_migrations = self.offset_migrations
         return other
 
     def read_from(self, source: Source, name: str, dead_letters: Sink | None = None) -> Stage:
@@ -112,6 +131,13 @@ class Pipeline:
         for stage, migration in self._migrations.items():
             if stage not in names:
                 raise PipelineError(f"Migration '{migration.name}' is for stage '{stage}', which the pipeline does not have.")
+        sources = {node.name for node in self.nodes if isinstance(node.spec, SourceSpec)}
+        for source, offset_migration in self._offset_migrations.items():
+            if source not in sources:
+                raise PipelineError(
+                    f"Function '{offset_migration.name}' is for the offset of source '{source}', which the pipeline does not "
+                    "have."
+                )
 
 
 class Stage(JoinVerbs):

@@ -13,7 +13,7 @@ from pitstop.errors import PitstopError, UsageError
 from pitstop.kit.jsonable import from_json, to_json
 from pitstop.machine.named_secrets import hidden_in
 from pitstop.model.data_folder import DataFolder, WorkerFolder
-from pitstop.model.task import TASKS, Adopt, Compile, ExportState, ImportState, QueryState, Task
+from pitstop.model.task import TASKS, Adopt, Compile, ExportState, ImportState, QueryCheckpoint, QueryState, Task
 
 Session = Callable[[], SparkSession]
 """Returns the session of Spark in which a task is done; starts it if need be."""
@@ -32,6 +32,14 @@ def query_state(task: QueryState, folder: WorkerFolder, spark: Session) -> objec
 
     state = _stage(task, folder)
     return in_snapshot.query(spark(), state, task.sql, task.limit)
+
+
+def query_checkpoint(task: QueryCheckpoint, folder: WorkerFolder, spark: Session) -> object:
+    """Run SQL on the rows of an operator of a checkpoint."""
+    from pitstop.spark.adopting.looking import OperatorState
+
+    state = OperatorState.open(task.checkpoint, task.operator)
+    return state.query(spark(), folder.state, task.sql, task.limit)
 
 
 def export_state(task: ExportState, folder: WorkerFolder, spark: Session) -> object:
@@ -79,6 +87,7 @@ def _stage(task: QueryState | ExportState, folder: WorkerFolder) -> Any:
 WORK: dict[str, Callable[[Any, WorkerFolder, Session], object]] = {
     Compile.kind: compile_version,
     QueryState.kind: query_state,
+    QueryCheckpoint.kind: query_checkpoint,
     ExportState.kind: export_state,
     ImportState.kind: import_state,
     Adopt.kind: adopt,

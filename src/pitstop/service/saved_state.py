@@ -10,10 +10,7 @@ from pitstop.control.ports import Workers
 from pitstop.errors import UsageError
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.snapshot import SnapshotRecord
-from pitstop.model.task import ExportState, ImportState, QueryState, StateRows
-
-MOST_ROWS = 100_000
-"""The most rows of a query. More rows can be exported as a file."""
+from pitstop.model.task import MOST_STATE_ROWS, ExportState, ImportState, QueryState, StateRows
 
 
 class StateDesk:
@@ -24,8 +21,8 @@ class StateDesk:
 
     def query(self, snapshot: str, stage: str, sql: str, limit: int) -> StateRows:
         """Run Spark SQL on the stage's rows as table ``state``. UsageError if the SQL or the limit is wrong."""
-        if not 1 <= limit <= MOST_ROWS:
-            raise UsageError(f"A query gives 1 to {MOST_ROWS:,} rows, not {limit:,}: use snapshot export for more.")
+        if not 1 <= limit <= MOST_STATE_ROWS:
+            raise UsageError(f"A query gives 1 to {MOST_STATE_ROWS:,} rows, not {limit:,}: use snapshot export for more.")
         return self._workers.query_state(QueryState(snapshot, stage, sql, limit))
 
     def export(self, snapshot: str, stage: str) -> bytes:

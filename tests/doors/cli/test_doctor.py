@@ -100,3 +100,31 @@ def test_it_starts_no_java(checkpoints):
     )
     folders = [str(folder / "checkpoint") for folder in sorted(checkpoints.iterdir())]
     subprocess.run([sys.executable, "-c", code, *folders], check=True, env={**os.environ, "JAVA_HOME": "/nowhere"}, timeout=100)
+
+
+def test_rows_of_an_operator_without_a_server(bare, checkpoints):
+    """A real process reads them. Three orders of each name are in each window that is open."""
+    folder = checkpoints / "window-changelog" / "checkpoint"
+    before = files_of(folder)
+    sql = "SELECT key.name, value.count AS events, key.window FROM state ORDER BY key.window.start, 1"
+    code, out, err = bare("doctor", str(folder), "--operator", "0", "--limit", "2", "-o", "json", "--query", sql)
+    window = {"start": "2026-01-01T00:00:10+00:00", "end": "2026-01-01T00:00:20+00:00"}
+    assert (code, json.loads(out)) == (
+        0,
+        [{"name": name, "events": 3, "window": window} for name in "ab"],
+    )
+    assert err == "The state has more than 2 rows: give a higher --limit.\n"
+    assert files_of(folder) == before
+
+
+def test_a_query_that_cannot_be_is_one_sentence(bare, checkpoints):
+    folder = str(checkpoints / "chain" / "checkpoint")
+    for arguments, sentence, expected in (
+        (("--operator", "0"), "--operator is the operator of a query: add --query SQL, or leave it out.", 2),
+        (("--query", "SELECT 1", "--whole"), "--query reads the state of one checkpoint: leave out --compare and --whole.", 2),
+        (("--query", "SELECT 1", "--operator", "2"), "has no operator 2 with state. It has: 0 (aggregate by window, name), ", 3),
+    ):
+        code, out, err = bare("doctor", folder, *arguments)
+        assert (code, out) == (expected, "")
+        assert sentence in err
+        assert err.startswith("ERROR: ")

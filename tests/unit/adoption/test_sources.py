@@ -106,7 +106,8 @@ def test_formats_of_spark_keep_their_own_offsets(offset, format, fits):
 def test_an_offset_of_a_form_of_its_own_is_refused_by_other_sources():
     assert refusal([old(0, '{"cursor":"a"}')], [IN]) == (
         'Source 0 (custom, {"cursor": "a"}) fits no source of the job: its offset is of a form of its own, so read it with '
-        "what wrote it: a format by ps.sources.spark, a data source in Python by ps.sources.custom."
+        "what wrote it: a format by ps.sources.spark, a data source in Python by ps.sources.custom, or mark a function with "
+        "@ps.migrate_offset that converts it."
     )
 
 

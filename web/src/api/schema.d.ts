@@ -1176,6 +1176,11 @@ export interface components {
          */
         AdoptedSource: {
             /**
+             * At
+             * @description The offset at which it goes on, as a function of the job gives it; null: that of the checkpoint.
+             */
+            at: string | null;
+            /**
              * Kind
              * @description Its kind, by its offsets.
              */
@@ -3447,7 +3452,7 @@ export interface components {
         };
         /**
          * StateRows
-         * @description Rows of a query on a stage's state.
+         * @description Rows of a query on state.
          */
         StateRows: {
             /**

@@ -13,13 +13,13 @@ from pitstop.adoption.conversions import Conversion, conversion
 from pitstop.adoption.forms import NOTHING, in_words, new_variables, orders, unused_columns
 from pitstop.adoption.operators import Place, everywhere, matched
 from pitstop.adoption.reading import OldSource, last_committed, offset_in_words, refuse_unless_healthy
-from pitstop.adoption.sources import NewSource, matched_sources, old_of
+from pitstop.adoption.sources import NewSource, matched_sources
 from pitstop.adoption.words import warnings_of
 from pitstop.doctor.examining import examine
-from pitstop.doctor.facts import KINDS, Operator, OperatorKind
 from pitstop.doctor.facts import Checkpoint as Facts
+from pitstop.doctor.facts import Operator, OperatorKind, spark_name_of
 from pitstop.doctor.files import Tree, opened
-from pitstop.errors import ConflictError, EngineError, IncompatibleError, UsageError
+from pitstop.errors import ConflictError, UsageError
 from pitstop.kit.ids import new_lineage
 from pitstop.model.adoption import AdoptedOperator, AdoptedSource, Adoption
 from pitstop.model.config import StateStore
@@ -34,9 +34,8 @@ from pitstop.snapshots.export import export_checkpoint
 from pitstop.spark.adopting.converting import Converting, target_of, targets_of
 from pitstop.spark.adopting.moving import Moving
 from pitstop.spark.adopting.old_checkpoint import OldCheckpoint
+from pitstop.spark.adopting.source_places import offsets_of_sources
 from pitstop.spark.base.environment import SourceSettings
-from pitstop.spark.base.failures import PASSING
-from pitstop.spark.base.seeking import NoSuchPlaceError
 from pitstop.spark.base.session import use_partitions
 from pitstop.spark.lowering.compiled_job import CompiledJob
 from pitstop.spark.restoring.checks import check_fed, check_operators
@@ -46,9 +45,6 @@ from pitstop.spark.restoring.offsets import pretend_to_have_run, take_over_file_
 from pitstop.spark.restoring.saved_snapshot import SavedSnapshot
 from pitstop.spark.sources import source_kind
 from pitstop.spark.starting.start_point import versions
-
-_SPARK_NAMES = {kind: name for name, kind in reversed(KINDS.items())}
-"""Kind of an operator -> Spark's name for it, which Spark 3.5 does not note."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +77,7 @@ class Adopting:
         self._conversions = self._conversions_of(request)
         moved = {number: place for number, place in self._chosen.items() if number not in self._conversions}
         self._moves = everywhere(places, moved)
-        self._offsets = self._offsets_of_sources()
+        self._offsets = offsets_of_sources(job, sources, self.epoch, self._chosen_sources, self._building, scratch)
 
     def plan(self) -> Adoption:
         """Return what becomes of each source and operator."""
@@ -167,7 +163,7 @@ class Adopting:
 
     def _spark_name(self, operator: Operator) -> str:
         if operator.number in self._conversions:
-            return _SPARK_NAMES[operator.kind]
+            return spark_name_of(operator.kind)
         return str(self._chosen[operator.number].operator.spark_name)
 
     def _converted(self, view: Checkpoint, operators: Mapping[int, Operator]) -> dict[tuple[str, str], Fed]:
@@ -218,29 +214,14 @@ class Adopting:
         pruned = examine(opened(str(folder))).operators
         return {new.number: unused_columns(new, each) for new, each in zip(operators, pruned, strict=True)}
 
-    def _offsets_of_sources(self) -> dict[str, dict[str, str]]:
-        """Return source -> (no reader in particular) -> its offset in the form of its kind."""
-        nodes = {node.name: node for node in self._job.pipeline.nodes if isinstance(node.spec, SourceSpec)}
-        offsets = {}
-        for number, source in self._chosen_sources.items():
-            node, old = nodes[source.name], old_of(number, self.epoch.sources)
-            adopt = source_kind(node).adopt
-            assert adopt is not None, "such a source is no candidate"
-            assert old.offset is not None, "a source that has not begun is no candidate"
-            try:
-                offsets[source.name] = {"": adopt(self._job.spark, node.source, old.offset)}
-            except NoSuchPlaceError as error:
-                sentence = f"Source {number} of the checkpoint cannot go on as source '{source.name}': {error.clause}."
-                raise (EngineError(sentence, **PASSING) if error.may_pass else IncompatibleError(sentence)) from error
-        return offsets
-
     def _saved(self, old: OldCheckpoint, operators: Mapping[int, Operator], names: Mapping[int, str]) -> SavedSnapshot:
         """Return a view of the old checkpoint as if it were a snapshot of a job."""
         folder = self._scratch / "old"
         view = old.lay(folder / manifests.FILES, operators, names)
         slots = []
         for number, source in self._chosen_sources.items():
-            old.copy_source_log(number, view.path / "sources" / str(number))
+            if not source.converts:
+                old.copy_source_log(number, view.path / "sources" / str(number))
             slots.append(SourceSlot(source.name, "", number))
         plan = dataclasses.replace(self._job.plan, source_slots=tuple(slots), operators=())
         manifest = SnapshotManifest(
@@ -295,7 +276,8 @@ class Adopting:
 
     def _adopted(self, source: OldSource) -> AdoptedSource:
         new = self._chosen_sources.get(source.facts.number)
-        return AdoptedSource(source.facts.number, str(source.kind), offset_in_words(source), new.name if new else None)
+        by = self._offsets[new.name][""] if new is not None and new.converts else None
+        return AdoptedSource(source.facts.number, str(source.kind), offset_in_words(source), new.name if new else None, by)
 
     def _new_variables(self) -> list[str]:
         operators = {operator.number: operator for operator in self.facts.operators}
@@ -330,5 +312,6 @@ def _sources_of(job: CompiledJob) -> dict[str, NewSource]:
             kind.folder(source),
             tuple(name for name in topics.split(",") if name),
             source.options.get("pattern"),
+            node.name in job.pipeline.offset_migrations,
         )
     return sources

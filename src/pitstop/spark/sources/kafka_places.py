@@ -130,7 +130,13 @@ def adopted_place(spark: SparkSession, source: Source, settings: Settings, offse
     It has the ids of cluster and topics, by which a topic that is created again is recognized. NoSuchPlaceError if the topics
     are not those that were read.
     """
-    at, topics = _flat(json.loads(offset)), _topics(spark, source, settings, "", SEEK_SECONDS)
+    try:
+        at = _flat(json.loads(offset))
+    except (ValueError, TypeError, AttributeError):
+        at = {}
+    if not at:
+        raise NoSuchPlaceError('an offset of topics is {"topic": {"0": 123}}')
+    topics = _topics(spark, source, settings, "", SEEK_SECONDS)
     for (topic, number), position in at.items():
         if topic not in topics.ids:
             raise NoSuchPlaceError(f"there is no topic '{topic}'")

@@ -9,8 +9,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from pitstop.errors import NotFoundError, PitstopError, UsageError
-from pitstop.kit.canonical import plain
+from pitstop.errors import NotFoundError, UsageError
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.model.task import StateRows
@@ -20,14 +19,10 @@ from pitstop.snapshots.imported import imported_folder, with_imported
 from pitstop.spark.base.failures import reason
 from pitstop.spark.base.naming import quoted
 from pitstop.spark.base.type_texts import type_of
-from pitstop.spark.base.values import value_of
 from pitstop.spark.internals.jvm import JavaError
-from pitstop.spark.internals.parsed import is_statement
+from pitstop.spark.state.querying import TABLE, rows_of_sql
 from pitstop.spark.state.rows import columns_of, rows_of, taken
 from pitstop.spark.state.saved import SavedStage
-
-TABLE = "state"
-"""The table of the stage's rows in a query; the stage's own name works too."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,22 +64,12 @@ class SnapshotState:
 
 
 def query(spark: SparkSession, state: SnapshotState, sql: str, limit: int) -> StateRows:
-    """Return the rows of Spark SQL on the table ``state``, at most ``limit``. UsageError if the SQL is wrong."""
-    rows = state.rows(spark)
-    for name in {TABLE, state.saved.stage}:
-        rows.createOrReplaceTempView(f"`{name}`")
-    try:
-        if is_statement(spark, sql):
-            raise UsageError(f"The query on stage '{state.saved.stage}' is not a query: write SELECT ... FROM {TABLE}.")
-        result = spark.sql(sql)
-        table = result.limit(limit + 1).toArrow()
-    except PitstopError:
-        raise
-    except Exception as error:
-        raise UsageError(f"The query on stage '{state.saved.stage}' failed: {reason(error)}") from error
-    columns = [(field.name, field.dataType.simpleString()) for field in result.schema.fields]
-    values = [[plain(value_of(value)) for value in column] for column in table.slice(0, limit).columns]
-    return StateRows(columns, [list(row) for row in zip(*values, strict=True)], table.num_rows > limit)
+    """Return the rows of Spark SQL, at most ``limit``. UsageError if the SQL is wrong.
+
+    The table is ``state``; the stage's own name works too.
+    """
+    stage = state.saved.stage
+    return rows_of_sql(spark, state.rows(spark), {TABLE, stage}, f"stage '{stage}'", sql, limit)
 
 
 def export(spark: SparkSession, state: SnapshotState, out: Path) -> int:

@@ -90,20 +90,29 @@ def raw_rows(spark: SparkSession, saved: SavedStage) -> DataFrame:
 
     A variable of transformWithState is a store of its own; each entry of a list or map is a row. UsageError if there is none.
     """
-    names = operator_names(spark, saved.checkpoint)
     frames: dict[str, DataFrame] = {}
     for role, number in saved.operators.items():
-        read = partial(operator_frame, spark, saved.checkpoint, saved.epoch, number)
-        if joins_streams(names[number]):
-            frames |= {f"{role} {side}": read(joinSide=side) for side in ("left", "right")}
-        elif has_variables(names[number]):
-            frames |= {f"{role} {name}": read(stateVarName=name) for name in _variables(spark, saved.checkpoint, number)}
-        else:
-            frames[role] = read()
+        own = store_frames(spark, saved.checkpoint, saved.epoch, number)
+        frames |= {f"{role} {store}".strip(): rows for store, rows in own.items()}
     if not frames:
         raise UsageError(f"Stage '{saved.stage}' has no variables, only timers: there is no state of it to look at.")
     if len(frames) == 1 and frames.keys() == saved.operators.keys():
         return next(iter(frames.values())).drop("partition_id")
+    return in_one_table(frames)
+
+
+def store_frames(spark: SparkSession, checkpoint: Path, epoch: int, operator: int) -> dict[str, DataFrame]:
+    """Return store -> its rows as Spark shows them: each side of a join, each variable of transformWithState, else "" alone."""
+    name, read = operator_names(spark, checkpoint)[operator], partial(operator_frame, spark, checkpoint, epoch, operator)
+    if joins_streams(name):
+        return {side: read(joinSide=side) for side in ("left", "right")}
+    if has_variables(name):
+        return {variable: read(stateVarName=variable) for variable in _variables(spark, checkpoint, operator)}
+    return {"": read()}
+
+
+def in_one_table(frames: Mapping[str, DataFrame]) -> DataFrame:
+    """Return the rows of several stores as columns ``store``, ``key`` and ``value``, the last two as JSON text."""
     return reduce(DataFrame.unionByName, [_as_text(store, frame) for store, frame in frames.items()])
 
 
