@@ -26,8 +26,9 @@ def _closed_folders() -> tuple[str, ...]:
     return tuple(sorted({str(each) for file in files for each in file.parents if not each.stat().st_mode & 0o001}))
 
 
-IMAGES = {"pitstop:0.1.0": Image((str(PROGRAM),), passable=_closed_folders())}
-"""The pods run this checkout."""
+NEXT_IMAGE = "registry.example.org/pitstop:0.2.0"
+IMAGES = dict.fromkeys(("pitstop:0.1.0", NEXT_IMAGE), Image((str(PROGRAM),), passable=_closed_folders()))
+"""The pods run this checkout, whichever image their cluster names."""
 
 
 @contextlib.contextmanager
