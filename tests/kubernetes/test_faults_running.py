@@ -376,7 +376,7 @@ def test_a_failed_job_is_stalled_so_that_whoever_waits_can_give_up(user, name, o
 def test_a_job_that_is_not_in_its_code_is_named_as_the_spec_names_it(user, jar):
     name = f"nosuch-{len(jar)}"
     user.kubectl.apply(user.job(name, jarName=jar, mainClass="nosuch.job"))
-    user.until("jetjob", name, "Failed", JOB_SECONDS)
+    user.until("jetjob", name, "ExecutionFailed", JOB_SECONDS)
     assert re.search(r"\bnosuch\b", failure(user, name))
     delete(user, name)
 
@@ -385,7 +385,7 @@ def test_a_job_that_is_not_in_its_code_is_named_as_the_spec_names_it(user, jar):
 def test_a_job_can_be_deleted_in_each_phase_and_leaves_nothing_active(user, phase):
     name = f"in-{phase.lower()}"
     if phase == "Failed":
-        user.kubectl.apply(user.job(name, mainClass="nosuch.job"))
+        user.kubectl.apply(user.job(name, jarName="nothing.py"))
     elif phase in ("Completed", "ExecutionFailed"):
         user.kubectl.apply(of_faults(user, name, "once" if phase == "Completed" else "failing"))
     else:
@@ -397,7 +397,7 @@ def test_a_job_can_be_deleted_in_each_phase_and_leaves_nothing_active(user, phas
     delete(user, name)
     assert name not in active_jobs(user)
     user.kubectl.apply(user.job(name))  # the name is free again
-    user.until("jetjob", name, "Running", JOB_SECONDS)
+    user.kubectl.until(lambda: user.status("jetjob", name)["submissionTime"], SOON_SECONDS, "its job is submitted")
     delete(user, name)
     assert name not in active_jobs(user)
 
