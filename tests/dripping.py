@@ -36,7 +36,7 @@ DRIPS = {
 
 
 @contextmanager
-def serving(first, piece=b""):
+def serving(first, piece=b"", most_pieces=MOST_PIECES):
     """The URL of a server that answers with this, then with a piece now and then, for some seconds."""
     over = threading.Event()
 
@@ -45,7 +45,7 @@ def serving(first, piece=b""):
             connection.recv(65536)
             try:
                 connection.sendall(first)
-                for _ in range(MOST_PIECES if piece else 0):
+                for _ in range(most_pieces if piece else 0):
                     if over.wait(PAUSE):
                         return
                     connection.sendall(piece)

@@ -39,7 +39,10 @@ def refusal(status: int, reason: str) -> Response:
 
 
 class InterruptingProxy:
-    """``kubeconfig`` leads to it. ``writes``: how many requests that change something have come."""
+    """``kubeconfig`` leads to it. ``writes``: how many requests that change something have come.
+
+    ``requests``: all that have come but watches and those about leases, as "GET /path".
+    """
 
     def __init__(self, cluster: Cluster, folder: Path) -> None:
         known = json.loads(cluster.kubeconfig.read_text())
@@ -53,6 +56,7 @@ class InterruptingProxy:
         known["users"][0]["user"] = {"token": token}
         self.kubeconfig.write_text(json.dumps(known))
         self.writes = 0
+        self.requests: list[str] = []
         self._left, self._cut, self._cut_first = NEVER, lambda: None, True
         self.answer_itself: Answer = lambda _: None
         """What the proxy says instead of the API server, if anything."""
@@ -80,6 +84,8 @@ class InterruptingProxy:
         self._left, self._cut, self._cut_first = writes, cut, before_it
 
     async def _forward(self, request: Request) -> Response:
+        if not is_watch(request) and "leases" not in request.url.path:
+            self.requests.append(f"{request.method} {request.url.path}")
         said = self.answer_itself(request)
         if said is not None:
             return said

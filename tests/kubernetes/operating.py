@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pitstop
@@ -26,18 +26,28 @@ def _closed_folders() -> tuple[str, ...]:
     return tuple(sorted({str(each) for file in files for each in file.parents if not each.stat().st_mode & 0o001}))
 
 
-IMAGES = {"pitstop:0.1.0": Image((str(PROGRAM),), passable=_closed_folders())}
-"""The pods run this checkout."""
+NEXT_IMAGE = "registry.example.org/pitstop:0.2.0"
+IMAGES = dict.fromkeys(("pitstop:0.1.0", NEXT_IMAGE), Image((str(PROGRAM),), passable=_closed_folders()))
+"""The pods run this checkout, whichever image their cluster names."""
 
 
 @contextlib.contextmanager
-def operator(cluster: Cluster | InterruptingProxy, folder: Path, *options: str, name: str = "operator") -> Iterator[RigProcess]:
-    """One that looks after all namespaces, until this is left; it reaches the API server by the ``kubeconfig`` of ``cluster``."""
+def operator(
+    cluster: Cluster | InterruptingProxy,
+    folder: Path,
+    *options: str,
+    name: str = "operator",
+    variables: Mapping[str, str] | None = None,
+) -> Iterator[RigProcess]:
+    """One that looks after all namespaces, until this is left; it reaches the API server by the ``kubeconfig`` of ``cluster``.
+
+    ``variables``: more of its environment, such as that of a node of some cloud.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     # The pods are not bounded, and all share two cores: they ask for none of them.
     small = ("--control-plane-cores=100m", "--control-plane-memory=64Mi", "--member-memory=64Mi", "--storage=1Gi")
     command: list[str | Path] = [PROGRAM, "operator", *small, f"--holder={name}", *options]
-    process = RigProcess(name, command, folder, plain_variables(folder, KUBECONFIG=str(cluster.kubeconfig)))
+    process = RigProcess(name, command, folder, plain_variables(folder, KUBECONFIG=str(cluster.kubeconfig), **variables or {}))
     try:
         yield process
     finally:

@@ -19,11 +19,11 @@ SEED = 15
 
 
 class DyingOperator:
-    """Dies at its first write, is started again, dies at its second, and so on: each life is one write longer."""
+    """Dies at its first write, is started again, dies at its second, third and fourth, then at its first again, and so on."""
 
     def __init__(self, process, proxy):
         self._process, self._proxy = process, proxy
-        self._lives, self._random = itertools.count(), random.Random(SEED)
+        self._lives, self._random = itertools.cycle(range(4)), random.Random(SEED)
         self._died, self._ended = threading.Event(), threading.Event()
         self.deaths = 0
         self._next()

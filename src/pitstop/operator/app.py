@@ -66,6 +66,7 @@ class Operator:
         self._world = World(self._connect, self._queue.add, settings.namespace)
         self._servers, self._retries, self._absences = Servers(), Retries(), Absences()
         self._slow = Slow(Errands(FETCHES, self._queue.add), Errands(EXPORTS, self._queue.add))
+        self._lead: Lead | None = None
         self.leads = threading.Event()
 
     def _connect(self) -> Api:
@@ -88,6 +89,7 @@ class Operator:
             pass
         api = Api(self._config, LEASE_REQUEST_SECONDS)
         lead = Lead(api, self._settings.lease_namespace, self._settings.lease_name, self._settings.identity)
+        self._lead = lead
         try:
             if not lead.win(self._stopped):
                 return
@@ -141,7 +143,9 @@ class Operator:
             api.close()
 
     def _look(self, around: Surroundings, key: Key) -> bool:
-        """Reconcile one resource. False if that failed."""
+        """Reconcile one resource. False if that failed, or another operator may lead meanwhile."""
+        if self._lead is None or not self._lead.is_current:
+            return False
         WAITING.set(len(self._queue))
         kind, reconcile = RECONCILERS[key.kind]
         began = time.perf_counter()

@@ -21,6 +21,7 @@ class Alone:
     """The lead of an operator without another one."""
 
     given_back = 0
+    is_current = True
 
     def __init__(self, *_):
         pass
@@ -61,6 +62,7 @@ def lab(monkeypatch):
     for name, scripted in scripts.items():
         monkeypatch.setattr(app, name, scripted)
     monkeypatch.setattr(Alone, "given_back", 0)
+    monkeypatch.setattr(Alone, "is_current", True)
     return lab
 
 
@@ -103,3 +105,13 @@ def test_the_lead_is_given_back_once_all_work_has_ended(lab):
     with operating():
         assert wait_until(lambda: all_done(lab, names), 20, 0.05)
     assert Alone.given_back == 1
+
+
+def test_an_operator_that_wakes_from_a_pause_does_nothing_before_it_has_renewed_its_lease(lab):
+    lab.cluster("other", Answering(), clusterSize=0)[1].info = INFO
+    names = add_maps(lab, "other", 3)
+    Alone.is_current = False
+    with operating():
+        assert not wait_until(lambda: lab.api.said, 1, 0.05)
+        Alone.is_current = True
+        assert wait_until(lambda: all_done(lab, names), 20, 0.05)

@@ -38,6 +38,13 @@ class Lead:
     _renewal: tuple[str, float] = field(default=("", 0.0))
     _has_other_holder: bool = field(default=False)
     """True if another operator holds the lease."""
+    _held_since: float | None = field(default=None)
+    """The time of the last renewal by this operator."""
+
+    @property
+    def is_current(self) -> bool:
+        """True if this operator has renewed the lease a short while ago. One that wakes from a pause must not act before that."""
+        return self._held_since is not None and self.clock() - self._held_since <= RENEW_SECONDS
 
     def win(self, stopped: threading.Event) -> bool:
         """Wait until this operator leads. False if it is stopped before."""
@@ -50,18 +57,19 @@ class Lead:
 
     def keep(self, stopped: threading.Event) -> bool:
         """Renew the lease. True once stopped; False once the lead is lost: this operator must then do nothing more."""
-        renewed = self.clock()
         while not stopped.wait(RETRY_SECONDS):
-            if self._try():
-                renewed = self.clock()
-            elif self._has_other_holder or self.clock() - renewed > RENEW_SECONDS:
+            if not self._try() and (self._has_other_holder or not self.is_current):
                 log.error("the lead is lost: this operator ends", holder=self.holder)
                 return False
         return True
 
     def _try(self) -> bool:
+        asked_at = self.clock()  # the lease lasts from before the answer
         try:
-            return self._take_or_renew()
+            holds = self._take_or_renew()
+            if holds:
+                self._held_since = asked_at
+            return holds
         except ApiFault as error:
             log.warning("the lease could not be renewed; trying again", reason=str(error))
             return False

@@ -24,7 +24,7 @@ from pitstop.operator.reconciling.surroundings import (
 )
 from pitstop.operator.resources.job import JetJob
 from pitstop.operator.resources.snapshot import JetJobSnapshot, JetJobSnapshotStatus, SnapshotState
-from pitstop.operator.snapshots import Namesake, SeenSnapshot, could_not_export, decide_snapshot, its_own
+from pitstop.operator.snapshots import ON_ITS_WAY, Namesake, SeenSnapshot, could_not_export, decide_snapshot, its_own
 from pitstop.operator.world import key_of, read, snapshot_name_of
 
 CLOCKS_DIFFER_SECONDS = 10.0
@@ -69,7 +69,8 @@ def reconcile_snapshot(around: Surroundings, body: Object) -> float | None:
         view = dataclasses.replace(_view(body, _exporting(resource), job, connection, True), namesake=view.namesake)
     decision = decide_snapshot(view)
     stands = decision.status.state is SnapshotState.EXPORTING and not decision.export  # no errand is under way any more
-    if isinstance(outcome, PitstopError) and (stands or not isinstance(outcome, ConflictError)):
+    starts_anew = view.actual in ON_ITS_WAY  # its run has ended under the export, as with its control plane
+    if isinstance(outcome, PitstopError) and not (isinstance(outcome, ConflictError) and (starts_anew or not stands)):
         _say(around, body, could_not_export(view, outcome.message))
         return None
     _say(around, body, decision.status)

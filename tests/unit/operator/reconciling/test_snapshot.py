@@ -112,6 +112,16 @@ def test_an_export_that_a_job_gives_up_has_failed(lab, looked, service):
     assert (status["state"], status["message"], lab.again) == ("Failed", "The job is SUSPENDED.", None)
 
 
+@pytest.mark.parametrize("state", [JobState.NOT_RUNNING, JobState.STARTING])
+def test_an_export_whose_run_ends_under_it_is_done_by_the_next_run(lab, looked, service, state):
+    service.refusal, service.state = ConflictError("Execution completed before snapshot executed"), state
+    assert looked()["state"] == "Exporting"
+    assert lab.again is not None
+    service.refusal, service.state = None, JobState.RUNNING
+    lab.connection.jobs[lab.identity("job")] = dataclasses.replace(actual(JobState.RUNNING), id=lab.identity("job"))
+    assert (looked()["state"], service.exports) == ("Exported", 2)
+
+
 def test_an_export_that_an_operator_before_has_begun_is_found(lab, looked, service):
     service.do(lab.identity("job"), CancelAndExport("state"))
     service.refusal, service.state = ConflictError("The job is FAILED."), JobState.FAILED
