@@ -19,7 +19,7 @@ class Item:
 
 
 FAST = [Item(f"tests/unit/test_fast.py::test_{number}") for number in range(50)]
-QUICK = [Item(f"tests/spark/test_quick.py::test_{number}", ("spark",)) for number in range(30)]
+QUICK = [Item(f"tests/spark/test_quick.py::test_{number}", ("spark",)) for number in range(40)]
 DOORS = [Item(f"tests/doors/test_door_{number}.py::test_it") for number in range(30)]
 LARGE = [Item(f"tests/spark/test_large.py::test_{number}", ("long",)) for number in range(45)]
 SMALL = [Item(f"tests/e2e/test_{number}.py::test_it", ("long",)) for number in range(30)]

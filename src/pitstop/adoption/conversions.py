@@ -14,18 +14,19 @@ from enum import Enum
 from pitstop.adoption.forms import SESSION_START, aggregated, is_window
 from pitstop.doctor.facts import Operator, OperatorKind
 from pitstop.doctor.schemas import Column
-from pitstop.model.layout import StageKind, StateLayout
+from pitstop.model.layout import StateLayout
+from pitstop.plan.kinds import Form, rules_of
 from pitstop.plan.types import fields_of, widens
 
 _UNSCALED_SUM, _UNSCALED_AVERAGE = ("bigint", 8), ("double", 11)
 """The type of the sum that Spark keeps of decimals with at most so many digits: one of whole numbers, without the point (its
 optimizer's DecimalAggregates)."""
 _KINDS = {
-    StageKind.WINDOW: OperatorKind.AGGREGATE,
-    StageKind.SESSION: OperatorKind.SESSION,
-    StageKind.ROLLING: OperatorKind.AGGREGATE,
+    Form.FRAMES: OperatorKind.AGGREGATE,
+    Form.SESSIONS: OperatorKind.SESSION,
+    Form.KEYED: OperatorKind.AGGREGATE,
 }
-"""Kind of a stage -> kind of the operator that it can be made of."""
+"""Form of a stage's state -> kind of the operator that it can be made of."""
 
 
 class Making(Enum):
@@ -91,13 +92,13 @@ def conversion(old: Operator, target: Target, any_names: bool = False) -> Conver
 
     ``any_names``: keys of other names, but of the same types in the same order, are the same keys.
     """
-    layout = target.layout
-    if _KINDS[layout.kind] is not old.kind:
+    layout, form = target.layout, rules_of(target.layout.kind).form
+    if _KINDS[form] is not old.kind:
         raise NoConversionError(f"it is of another kind than {layout.parameters['text']}")
     windowed = any(is_window(column) for column in old.families[0].keys)
-    if layout.kind is StageKind.WINDOW and not windowed:
+    if form is Form.FRAMES and not windowed:
         raise NoConversionError("it has no windows, and the stage has")
-    if layout.kind is StageKind.ROLLING and windowed:
+    if form is Form.KEYED and windowed:
         raise NoConversionError("it has windows, and the stage has none")
     keys = _keys(old, layout, any_names)
     return Conversion(keys, _accumulators(aggregated(old), target))

@@ -66,8 +66,8 @@ class KindRules:
     form: Form
     compare: Compare
     unknown: Unknown = nothing_unknown
-    is_own_code: bool = False
-    """True if its operators are those of the user's own Spark code, as they are in a query of plain Spark."""
+    is_plain: bool = False
+    """True if it keeps what Spark's own operator keeps in a query of plain Spark, which then goes on as it is."""
 
     @property
     def windowed(self) -> bool:

@@ -22,4 +22,4 @@ def compare(name: str, old: StateLayout, new: StateLayout, watermark_ms: int | N
     return goes_on(name)
 
 
-RULES = KindRules("distinct", Form.RAW, compare)
+RULES = KindRules("distinct", Form.RAW, compare, is_plain=True)

@@ -74,4 +74,4 @@ def _changed(before: str, after: str) -> str:
     return f"its operator was '{before}' and is now '{after}'"
 
 
-RULES = KindRules("Spark code of your own", Form.RAW, compare, unknown, is_own_code=True)
+RULES = KindRules("Spark code of your own", Form.RAW, compare, unknown, is_plain=True)

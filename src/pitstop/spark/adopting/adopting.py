@@ -23,7 +23,6 @@ from pitstop.errors import ConflictError, UsageError
 from pitstop.kit.ids import new_lineage
 from pitstop.model.adoption import AdoptedOperator, AdoptedSource, Adoption
 from pitstop.model.config import StateStore
-from pitstop.model.layout import StageKind
 from pitstop.model.snapshot import SnapshotManifest
 from pitstop.pipeline.specs import SourceSpec
 from pitstop.plan.kinds import rules_of
@@ -137,11 +136,7 @@ class Adopting:
         if not self._job.plan.operators:
             return []
         check_operators(self._job.spark, self._building, 0, self._job.plan)
-        raw = {
-            stage
-            for stage, layout in self._job.plan.stateful.items()
-            if rules_of(layout.kind).is_own_code or layout.kind is StageKind.DISTINCT
-        }
+        raw = {stage for stage, layout in self._job.plan.stateful.items() if rules_of(layout.kind).is_plain}
         operators = examine(opened(str(self._building))).operators
         unused, targets = self._unused_columns(operators), targets_of(self._job, self._settings)
         return [

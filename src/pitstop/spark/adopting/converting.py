@@ -19,8 +19,6 @@ from pitstop.adoption.forms import aggregated, in_words, is_window
 from pitstop.doctor.facts import Operator, OperatorKind
 from pitstop.errors import IncompatibleError
 from pitstop.model.layout import StateLayout
-from pitstop.pipeline.nodes import Node
-from pitstop.pipeline.specs import RollingSpec, WindowSpec
 from pitstop.plan.kinds import rules_of
 from pitstop.plan.model import OperatorSlot
 from pitstop.snapshots.checkpoint import Checkpoint
@@ -29,9 +27,8 @@ from pitstop.spark.base.environment import SourceSettings
 from pitstop.spark.base.naming import quoted
 from pitstop.spark.base.type_texts import type_of
 from pitstop.spark.internals.raw_state import NOT_COLLECTED, with_collected
+from pitstop.spark.lowering.aggregate_types import aggregate_types
 from pitstop.spark.lowering.compiled_job import CompiledJob
-from pitstop.spark.lowering.event_time import event_time_if_there
-from pitstop.spark.lowering.inputs import inputs_of
 from pitstop.spark.lowering.lowering import Lowering
 from pitstop.spark.restoring.feeding import Fed, fed, has_two_zeros
 from pitstop.spark.state.rows import END, LAST_EVENT, PART, START, own_names, shown_names, taken
@@ -47,21 +44,14 @@ def targets_of(job: CompiledJob, settings: SourceSettings) -> dict[str, Target]:
     lowering = Lowering(job.spark, settings)
     targets = {}
     for node in job.pipeline.nodes:
-        if isinstance(node.spec, (WindowSpec, RollingSpec)) and node.name in job.plan.stateful:
-            targets[node.name] = Target(job.plan.stateful[node.name], _aggregates_of(lowering, node, node.spec))
+        types = aggregate_types(lowering, node)
+        aggregates = {
+            result: StageAggregate(aggregate.kind, tuple(field.dataType.simpleString() for field in inputs.fields))
+            for result, (aggregate, inputs) in types.items()
+        }
+        if aggregates:
+            targets[node.name] = Target(job.plan.stateful[node.name], aggregates)
     return targets
-
-
-def _aggregates_of(lowering: Lowering, node: Node, spec: WindowSpec | RollingSpec) -> dict[str, StageAggregate]:
-    parts = spec.aggregates if isinstance(spec, WindowSpec) else (spec.aggregates,)
-    aggregates = {}
-    for parent, part in zip(node.streams, parts, strict=True):
-        rows = lowering.frame(parent)
-        timestamp = event_time_if_there(node, rows, parent.event_time)
-        for result, aggregate in part.items():
-            inputs = rows.select(*inputs_of(node, result, aggregate, rows, timestamp, strict=False)).schema
-            aggregates[result] = StageAggregate(aggregate.kind, tuple(field.dataType.simpleString() for field in inputs.fields))
-    return aggregates
 
 
 def target_of(targets: Mapping[str, Target], slot: OperatorSlot) -> Target | None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pitstop.cli.states import _cell
+from pitstop.cli.state_rows import _cell
 
 
 @pytest.mark.parametrize(
