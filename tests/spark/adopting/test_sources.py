@@ -317,13 +317,3 @@ def test_a_folder_that_is_no_checkpoint_is_refused(spark, tmp_path):
     put(tmp_path / "in", 1)
     with pytest.raises(UsageError, match="is not a checkpoint"):
         adopt(spark, job_of(tmp_path / "in", Collected()), tmp_path / "in", tmp_path)
-
-
-def test_a_stage_of_pitstop_takes_over_nothing(spark, tmp_path, checkpoint):
-    p = ps.Pipeline()
-    source = ps.sources.files(str(tmp_path / "in"), "json", schema=SCHEMA, streaming=True)
-    p.read_from(source, name="numbers").group_by("n").distinct("mine").write_to(ps.sinks.noop(), name="out")
-    assert refused(spark, p, checkpoint, tmp_path) == (
-        "Operator 0 (dropDuplicates by n) cannot become stage 'mine', a stage of Pitstop, which keeps its state in a form of its "
-        "own: bring the query's code as it is, in stateful(name, function)."
-    )
