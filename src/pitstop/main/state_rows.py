@@ -7,12 +7,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from pitstop.kit.jsonable import from_json
 from pitstop.model.task import QueryCheckpoint, StateRows
 
 
 def rows_of(task: QueryCheckpoint) -> StateRows:
     """Return the rows of a query on a checkpoint, by a process with a Spark of its own."""
+    from pitstop.kit.jsonable import from_json
     from pitstop.launchers.worker import do_task
     from pitstop.model.data_folder import WorkerFolder
 
