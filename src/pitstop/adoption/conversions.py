@@ -16,7 +16,7 @@ from pitstop.doctor.facts import Operator, OperatorKind
 from pitstop.doctor.schemas import Column
 from pitstop.model.layout import StateLayout
 from pitstop.plan.kinds import Form, rules_of
-from pitstop.plan.types import fields_of, widens
+from pitstop.plan.types import decimal_digits, fields_of, widens
 
 _UNSCALED_SUM, _UNSCALED_AVERAGE = ("bigint", 8), ("double", 11)
 """The type of the sum that Spark keeps of decimals with at most so many digits: one of whole numbers, without the point (its
@@ -187,10 +187,11 @@ def _total(
 ) -> Accumulator:
     """Return a sum. Beside one of decimals Spark keeps whether it is a sum of nothing."""
     place, was = reading.field(result, aggregate, "sum")
-    precision, scale = _decimal(aggregate.types[0])
-    if precision and not was.startswith("decimal"):
-        if was != unscaled[0] or precision > unscaled[1]:
-            raise NoConversionError(f"its '{result}' is {was}, and the stage takes in {aggregate.types[0]}")
+    (taken_in,) = aggregate.types
+    if taken_in.startswith("decimal") and not was.startswith("decimal"):
+        digits, scale = decimal_digits(taken_in)
+        if was != unscaled[0] or digits > unscaled[1]:
+            raise NoConversionError(f"its '{result}' is {was}, and the stage takes in {taken_in}")
         return Accumulator(accumulator, kind, Making.COPY, (place,), scale)
     if not (was.startswith("decimal") and kind == "double"):  # as of an average
         _check_type(result, was, kind)
@@ -244,14 +245,6 @@ _READERS: Mapping[str, _Read] = {
 def _check_type(result: str, was: str, kind: str) -> None:
     if not widens(was, kind):
         raise NoConversionError(f"its '{result}' is {was}, and that of the stage {kind}")
-
-
-def _decimal(kind: str) -> tuple[int, int]:
-    """Return precision and scale of a decimal type; 0 and 0 of any other."""
-    if not kind.startswith("decimal("):
-        return 0, 0
-    precision, scale = kind.removeprefix("decimal(").removesuffix(")").split(",")
-    return int(precision), int(scale)
 
 
 def _type(column: Column) -> str:

@@ -26,8 +26,8 @@ def converted(migration: OffsetMigration, source: OldSource) -> str:
     try:
         return json.dumps(json.loads(value) if isinstance(value, str) else value, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
-        shown = _in_one_line(repr(value))
-        raise IncompatibleError(f"{what} returned {shown}, which is not JSON: it returns a JSON value or JSON text.") from None
+        text = _in_one_line(repr(value))
+        raise IncompatibleError(f"{what} returned {text}, which is not JSON: it returns a JSON value or JSON text.") from None
 
 
 def _text(source: OldSource) -> str:

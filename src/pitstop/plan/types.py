@@ -20,7 +20,10 @@ def widens(old: str, new: str) -> bool:
     if new.startswith("decimal("):
         if old not in DIGITS and not old.startswith("decimal("):
             return False
-        (precision, scale), (to_precision, to_scale) = (DIGITS[old], 0) if old in DIGITS else _decimal(old), _decimal(new)
+        (precision, scale), (to_precision, to_scale) = (
+            (DIGITS[old], 0) if old in DIGITS else decimal_digits(old),
+            decimal_digits(new),
+        )
         return to_scale >= scale and to_precision - to_scale >= precision - scale
     (name, parts), (to_name, to_parts) = _opened(old), _opened(new)
     if not name or name != to_name or len(parts) != len(to_parts):
@@ -49,7 +52,8 @@ def nameless(kind: str) -> str:
     return f"{name}<{','.join(inner)}>"
 
 
-def _decimal(kind: str) -> tuple[int, int]:
+def decimal_digits(kind: str) -> tuple[int, int]:
+    """Return all digits of a decimal type, and those behind the point."""
     precision, scale = kind[len("decimal(") : -1].split(",")
     return int(precision), int(scale)
 

@@ -24,6 +24,14 @@ pyspark.cloudpickle.register_pickle_by_value(own)
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
 
+class CountedBefore(Counted):
+    """The source of the query. Its name is its own: Spark refuses one that another session of the process has registered."""
+
+    @classmethod
+    def name(cls):
+        return "counted_before"
+
+
 class Paged(DataSource):
     """The numbers below the one in a file, by pages of four. Its offset is a page and a row in it."""
 
@@ -78,8 +86,8 @@ def checkpoint(spark, tmp_path):
     """The checkpoint of a query that has read numbers 0 to 4 (as 0 to 4 modulo 7) of a data source in Python."""
     (tmp_path / "numbers").write_text("5")
     session = session_of(spark, MEMORY)
-    session.dataSource.register(Counted)
-    frame = session.readStream.format("counted").option("path", str(tmp_path / "numbers")).load()
+    session.dataSource.register(CountedBefore)
+    frame = session.readStream.format("counted_before").option("path", str(tmp_path / "numbers")).load()
     old = run(once(frame), tmp_path / "checkpoint", until=lambda offset: json.loads(offset)["n"] >= 5)
     assert sorted(row.n for row in old) == [0, 1, 2, 3, 4]
     return tmp_path / "checkpoint"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -41,7 +42,7 @@ _WHOLE_WINDOW, _WHOLE_WINDOWS = "window", "windows"
 
 def targets_of(job: CompiledJob, settings: SourceSettings) -> dict[str, Target]:
     """Return stage -> its state, of the stages whose state can be made of a plain operator's."""
-    lowering = Lowering(job.spark, settings)
+    lowering = Lowering(job.spark, settings, keeps_tables=False)
     targets = {}
     for node in job.pipeline.nodes:
         types = aggregate_types(lowering, node)
@@ -78,10 +79,12 @@ class Converting:
         rows, collected = self.job.spark.read.parquet(str(folder)), _collected(conversion)
         streams = {}
         for role, own in taken(rows, layout, stage, what, arrays=bool(collected)).items():
-            lifts = rules_of(layout.kind).windowed and role != _WHOLE_WINDOWS and bool(collected)
-            rows_of_role = _with_elements(own, layout, list(collected)) if lifts else own
-            exact = not lifts and not has_two_zeros(layout)
-            streams[role] = fed(rows_of_role, folder.with_name(f"{folder.name}-{role}"), exact)
+            target, exact = folder.with_name(f"{folder.name}-{role}"), not has_two_zeros(layout)
+            if collected and rules_of(layout.kind).windowed and role != _WHOLE_WINDOWS:
+                elements = fed(_with_elements(own, layout, list(collected)), target, exact)
+                streams[role] = dataclasses.replace(elements, rows=own.count())  # the values of a window become one row again
+            else:
+                streams[role] = fed(own, target, exact)
         return streams
 
     def _rows(self, operator: Operator, layout: StateLayout, conversion: Conversion) -> DataFrame:
