@@ -7,6 +7,7 @@ from pitstop.model.cluster import ClusterSettings
 from pitstop.runner.archiving import provide_jar
 from pitstop.spark.base.session import build_session
 from pitstop.spark.sources import register
+from tests.spark.sources.http_feed import Feed
 
 
 @pytest.fixture(scope="session")
@@ -33,3 +34,10 @@ def settings_of_one_test(request):
     for name, value in before.items():
         if after.get(name) != value:
             conf.set(name, value)
+
+
+@pytest.fixture
+def feed():
+    running = Feed()
+    yield running
+    running.close()

@@ -11,7 +11,7 @@ from pitstop.adoption.reading import OldSource, offset_in_words
 from pitstop.doctor.sources import SourceKind
 from pitstop.errors import IncompatibleError
 
-FILES, KAFKA, SPARK, OWN = "files", "kafka", "spark", "custom"
+FILES, KAFKA, SPARK, OWN, MAP_JOURNAL = "files", "kafka", "spark", "custom", "map_journal"
 _FILE_FORMATS = ("json", "csv", "parquet", "orc", "text", "avro", "xml", "binaryfile")
 _FORMATS = {
     SourceKind.RATE: ("rate",),
@@ -111,7 +111,9 @@ def _objection(source: OldSource, new: NewSource) -> str:
     """Return the reason why a source cannot go on in the place of an old one; empty if it can."""
     if new.converts:
         is_of_files = new.kind == FILES or (new.kind == SPARK and (new.format or "").lower() in _FILE_FORMATS)
-        return "it keeps its place in a log of the files that it has read, which no function can give" if is_of_files else ""
+        if is_of_files:
+            return "it keeps its place in a log of the files that it has read, which no function can give"
+        return "it reads a map of Pitstop, in which the query's rows have no place" if new.kind == MAP_JOURNAL else ""
     if new.kind not in _kinds(source):
         return f"it is of kind {new.kind}"
     if new.kind == SPARK:

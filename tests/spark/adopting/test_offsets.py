@@ -3,8 +3,11 @@
 import json
 from pathlib import Path
 
+import pyarrow as pa
 import pyspark.cloudpickle
 import pytest
+from deltalake import DeltaTable, write_deltalake
+from pyspark.sql import functions as F
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
 import pitstop as ps
@@ -68,6 +71,15 @@ class PagedReader(DataSourceStreamReader):
 
     def commit(self, end):
         pass
+
+
+class Shut(Paged):
+    @classmethod
+    def name(cls):
+        return "shut"
+
+    def streamReader(self, schema):
+        raise PermissionError("the door is shut")
 
 
 class SettledHarness(Harness):
@@ -154,6 +166,59 @@ def test_files_go_on_as_lines_that_are_appended(spark, tmp_path):
     assert sorted(row.n for row in sink.rows) == [6, 7]
 
 
+def append(table, numbers):
+    write_deltalake(table, pa.table({"n": pa.array(numbers, pa.int64())}), mode="append")
+
+
+@pytest.mark.long
+def test_a_data_source_goes_on_as_a_table_of_delta(spark, tmp_path, checkpoint):
+    table = str(tmp_path / "table")
+    append(table, [0, 1, 2])
+    append(table, [3, 4])
+
+    def delta(function):
+        return pipeline_of(ps.sources.delta(table, schema="n bigint"), Collected(), function)
+
+    place = {"table": DeltaTable(table).metadata().id, "version": 2, "file": 0, "snapshot": False}
+    other = place | {"table": "another"}
+    said = refusal(spark, tmp_path, checkpoint, delta(lambda old: other))
+    assert said.startswith(f"Function '<lambda>' returned {json.dumps(other)}: source 'numbers' cannot go on there: ")
+    pipeline = delta(lambda old: place)
+    adopt(spark, pipeline, checkpoint, tmp_path)
+    append(table, [4, 5])
+    append(table, [6])
+    assert run_to_the_end(spark, tmp_path, pipeline, epochs=2) == [5, 6]
+
+
+@pytest.mark.long
+def test_a_data_source_goes_on_as_objects_over_http(spark, tmp_path, checkpoint, feed):
+    def polled(function):
+        source = ps.sources.http_poll(feed.url, schema="sequence bigint, v bigint", interval="10 ms")
+        p = ps.Pipeline()
+        rows = p.read_from(source, name="numbers").select(F.col("v").alias("n"))
+        rows.stateful("mine", once).write_to(ps.sinks.custom(Collected()), name="out")
+        p.migrate_offset(ps.migrate_offset("numbers")(function))
+        return p
+
+    feed.count = 9
+    said = refusal(spark, tmp_path, checkpoint, polled(lambda old: {"page": 4}))
+    assert said.startswith("""Function '<lambda>' returned {"page": 4}: source 'numbers' cannot go on there: """)
+    pipeline = polled(lambda old: {"sequence": json.loads(old)["n"] - 1})
+    adopt(spark, pipeline, checkpoint, tmp_path)
+    feed.requests.clear()
+    assert run_to_the_end(spark, tmp_path, pipeline, epochs=2) == [5, 6, 7, 8]
+    assert min(feed.requests) == 4
+
+
+def run_to_the_end(spark, tmp_path, pipeline, epochs):
+    """Run the adopted job until it has nothing left to read; return the numbers that it wrote."""
+    harness = SettledHarness(spark, tmp_path)
+    harness.runs = 1
+    harness.run(pipeline, until=epochs)
+    sink = next(node for node in pipeline.nodes if node.name == "out").spec.sink.writer
+    return sorted(row.n for row in sink.rows)
+
+
 @pytest.fixture
 def broker(tmp_path):
     running = Broker(tmp_path / "kafka")
@@ -217,6 +282,26 @@ def test_what_a_function_may_not_return_is_one_sentence(spark, tmp_path, checkpo
         f"(test_offsets.py, line {line - 2}): KeyError: 'page'."
     )
     assert not any(each.name == "snapshots" for each in tmp_path.iterdir())
+
+
+def test_a_source_that_cannot_be_opened_says_why(spark, tmp_path, checkpoint):
+    source = ps.sources.custom(Shut, schema="n bigint", path=str(tmp_path / "numbers"))
+    line = Shut.streamReader.__code__.co_firstlineno + 1
+    assert refusal(spark, tmp_path, checkpoint, pipeline_of(source, Collected(), by_page)) == (
+        """Function 'by_page' returned {"page": 1, "row": 1}: source 'numbers' cannot go on there: function streamReader """
+        f"(test_offsets.py, line {line}): PermissionError: the door is shut."
+    )
+
+
+def test_a_source_of_a_map_takes_no_offset_of_a_function(spark, tmp_path, checkpoint):
+    p = ps.Pipeline()
+    rows = p.read_from(ps.sources.map_journal("numbers"), name="numbers").select(F.col("key").cast("bigint").alias("n"))
+    rows.stateful("mine", once).write_to(ps.sinks.custom(Collected()), name="out")
+    p.migrate_offset(ps.migrate_offset("numbers")(by_page))
+    assert refusal(spark, tmp_path, checkpoint, p, Request({}, {0: "numbers"})) == (
+        """Source 0 (custom, {"n": 5}) cannot go on as source 'numbers': it reads a map of Pitstop, """
+        "in which the query's rows have no place."
+    )
 
 
 def test_a_source_of_files_takes_no_offset_of_a_function(spark, tmp_path, checkpoint):

@@ -302,7 +302,7 @@ def _sources_of(job: CompiledJob) -> dict[str, NewSource]:
         topics = source.options.get("topics", "")
         sources[node.name] = NewSource(
             node.name,
-            source.kind if kind.adopt is not None else f"{source.kind} (which no other reader's offset fits)",
+            source.kind,
             source.options.get("format"),
             kind.folder(source),
             tuple(name for name in topics.split(",") if name),

@@ -20,6 +20,7 @@ _WITHIN = (
     "The above exception was the direct cause of the following exception:",
 )
 _ENDS_MESSAGE = re.compile(r"\s+(?:at .*\(.*\)|\.\.\. \d+ (?:more|common frames omitted))$|Driver stacktrace:$")
+_SOURCE_WORKER = "pyspark/sql/streaming/python_streaming_source_runner.py"
 _END = "=== Streaming Query ==="
 _JAVA_FOLLOWS = "JVM stacktrace:"
 
@@ -110,7 +111,8 @@ class Raised:
 def chain_of(*errors: BaseException | None) -> tuple[Raised, ...]:
     """Return the errors that these errors tell of, from the outermost to the one that was raised first.
 
-    Of errors that Python code raised while it handled another one the last counts: it is what the code wanted to say.
+    Of errors that Python code raised while it handled another one the last counts: it is what the code wanted to say. Spark's own
+    code is the exception: it raises a meaningless one when a data source fails at its start.
     """
     return tuple(raised for error in errors for each in _of_java(error) for raised in _told_by(each))
 
@@ -143,6 +145,7 @@ def _told_by(error: BaseException) -> Iterator[Raised]:
 def _in_text(text: str) -> Iterator[Raised]:
     """Yield the errors in a text, in the order in which they stand there."""
     chain: list[Raised] = []
+    handled: list[Raised] = []
     frames: list[Frame] | None = None
     first_of_trace = 0
     message, begins = False, True
@@ -150,6 +153,7 @@ def _in_text(text: str) -> Iterator[Raised]:
         if line.startswith(_END):
             frames, message = None, False
         elif line.strip() in _WITHIN:
+            handled = chain[first_of_trace:]
             del chain[first_of_trace:]
             message = False
         elif line.rstrip().endswith(_TRACEBACK):
@@ -165,7 +169,9 @@ def _in_text(text: str) -> Iterator[Raised]:
         elif frames is not None:
             head = _PYTHON.match(line)
             if head is not None:
-                chain.append(Raised(head["kind"], head["text"] or "", tuple(frames)))
+                raised = Raised(head["kind"], head["text"] or "", tuple(frames))
+                chain += handled if _is_of_sparks_clearing_up(raised) else [raised]
+                handled = []
             frames, message = None, head is not None
         elif _ENDS_MESSAGE.match(line):
             message = False
@@ -176,6 +182,14 @@ def _in_text(text: str) -> Iterator[Raised]:
             message = _add(chain, line, begins, message)
         begins = False
     yield from (_bare(raised) for raised in chain)
+
+
+def _is_of_sparks_clearing_up(raised: Raised) -> bool:
+    """True for the error that Spark's worker raises on its own when a data source has failed to make its reader.
+
+    It stops a reader that is not there. The error of the data source is the one that it handled.
+    """
+    return raised.kind == "UnboundLocalError" and raised.frames[-1:] != () and raised.frames[-1].file.endswith(_SOURCE_WORKER)
 
 
 def _add(chain: list[Raised], line: str, begins: bool, message: bool) -> bool:

@@ -1,12 +1,10 @@
-"""A real HTTP server that fails, stutters, hangs and forgets."""
+"""An HTTP server for sources to poll, which fails, stutters, hangs and forgets as a test asks for."""
 
 import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlparse
-
-import pytest
 
 
 class Feed:
@@ -72,10 +70,3 @@ class Feed:
         self.server.shutdown()
         self.server.server_close()
         self._thread.join()
-
-
-@pytest.fixture
-def feed():
-    made = Feed()
-    yield made
-    made.close()
