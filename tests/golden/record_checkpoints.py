@@ -3,7 +3,8 @@
 Run it with the Python of an environment that has that release of pyspark (3.5 to 4.3), pandas and pyarrow, and a Java 17. It
 writes FOLDER/checkpoints-<release>.tar.xz, in which each scenario is a checkpoint beside ``facts.json``. The facts are what this
 script asked Spark for, and what Spark's own progress reports said meanwhile. The tests of ``pitstop doctor`` compare with them.
-It imports nothing of Pitstop.
+It imports nothing of Pitstop. ``python record_checkpoints.py FOLDER SCENARIO...`` records these alone, and keeps the others of an
+archive that is there.
 """
 
 from __future__ import annotations
@@ -47,11 +48,14 @@ class Scenario:
         mode: str = "append",
         fails_at: int | None = None,
         rests: bool = False,
+        keeps_rows: bool = False,
+        endless: bool = False,
         epochs: int = 4,
         **facts: Any,
     ) -> None:
         self.name, self.query, self.settings, self.since, self.mode = name, query, settings or {}, since, mode
-        self.fails_at, self.rests, self.epochs, self.facts = fails_at, rests, epochs, facts
+        self.fails_at, self.rests, self.keeps_rows = fails_at, rests, keeps_rows
+        self.endless, self.epochs, self.facts = endless, epochs, facts
 
 
 def events(spark: SparkSession, inputs: Path, name: str | None = None) -> DataFrame:
@@ -94,6 +98,29 @@ def join(spark: SparkSession, inputs: Path) -> DataFrame:
     right = events(spark, inputs).select(F.col("id").alias("paid_id"), F.col("at").alias("paid"), "name")
     near = (F.col("paid") >= F.col("ordered")) & (F.col("paid") <= F.col("ordered") + F.expr("INTERVAL 5 SECONDS"))
     return left.join(right, (F.col("id") == F.col("paid_id")) & near)
+
+
+def join_of(how: str) -> Callable[[SparkSession, Path], DataFrame]:
+    """Return a join in which each third event has a partner, each third is alone on the left, and each third on the right.
+
+    Events of a larger amount than the recorded ones are on both sides.
+    """
+
+    def query(spark: SparkSession, inputs: Path) -> DataFrame:
+        left = events(spark, inputs).filter("id % 3 != 1 OR amount > 1.5").select("id", F.col("at").alias("ordered"), "amount")
+        right = (
+            events(spark, inputs)
+            .filter("id % 3 != 2 OR amount > 1.5")
+            .select(F.col("id").alias("paid_id"), F.col("at").alias("paid"), "name")
+        )
+        near = (F.col("paid") >= F.col("ordered")) & (F.col("paid") <= F.col("ordered") + F.expr("INTERVAL 5 SECONDS"))
+        return left.join(right, (F.col("id") == F.col("paid_id")) & near, how)
+
+    return query
+
+
+def moments(spark: SparkSession, inputs: Path) -> DataFrame:
+    return events(spark, inputs).groupBy("at", "name").agg(F.count("*").alias("events"), F.sum("amount").alias("total"))
 
 
 def sessions(spark: SparkSession, inputs: Path) -> DataFrame:
@@ -161,6 +188,61 @@ def processed_without_timers(spark: SparkSession, inputs: Path) -> DataFrame:
     return processed(spark, inputs, with_timers=False)
 
 
+def processed_rows(spark: SparkSession, inputs: Path) -> DataFrame:
+    from pyspark.sql import Row
+    from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+
+    class RowCounter(StatefulProcessor):
+        def init(self, handle: Any) -> None:
+            self.total = handle.getValueState("total", "rows BIGINT, amount DOUBLE")
+            self.recent = handle.getListState("recent", "id BIGINT")
+            self.by_id = handle.getMapState("by_id", "id BIGINT", "amount DOUBLE")
+
+        def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Row]:
+            number, amount = self.total.get() if self.total.exists() else (0, 0.0)
+            for row in rows:
+                number, amount = number + 1, amount + row.amount
+                self.recent.appendValue((row.id,))
+                self.by_id.updateValue((row.id,), (row.amount,))
+            self.total.update((number, amount))
+            yield Row(name=key[0], rows=number)
+
+        def close(self) -> None:
+            pass
+
+    return events(spark, inputs).groupBy("name").transformWithState(RowCounter(), "name STRING, rows BIGINT", "Update", "None")
+
+
+MINUTE, CENTURY = 60_000, 3_155_760_000_000
+"""Lives of state in milliseconds: of what is gone when a test reads the checkpoint, and of what is not."""
+
+
+def processed_for_a_while(spark: SparkSession, inputs: Path) -> DataFrame:
+    from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+
+    class Forgetting(StatefulProcessor):
+        def init(self, handle: Any) -> None:
+            self.total = handle.getValueState("total", "rows BIGINT, amount DOUBLE", CENTURY)
+            self.recent = handle.getListState("recent", "id BIGINT", MINUTE)
+            self.by_id = handle.getMapState("by_id", "id BIGINT", "amount DOUBLE", CENTURY)
+
+        def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:
+            number, amount = self.total.get() if self.total.exists() else (0, 0.0)
+            for batch in rows:
+                for row in batch.itertuples():
+                    number, amount = number + 1, amount + row.amount
+                    self.recent.appendValue((row.id,))
+                    self.by_id.updateValue((row.id,), (row.amount,))
+            self.total.update((number, amount))
+            yield pd.DataFrame({"name": [key[0]], "rows": [number]})
+
+        def close(self) -> None:
+            pass
+
+    grouped = events(spark, inputs).groupBy("name")
+    return grouped.transformWithStateInPandas(Forgetting(), "name STRING, rows BIGINT", "Update", "ProcessingTime")
+
+
 ON_ROCKSDB = {f"{STATE}.providerClass": ROCKSDB, CHANGELOG: "false"}
 WITH_CHANGELOG = {f"{STATE}.providerClass": ROCKSDB, CHANGELOG: "true"}
 OFTEN = {f"{STATE}.minDeltasForSnapshot": "2"}
@@ -170,6 +252,7 @@ NAMED = {"spark.sql.streaming.queryEvolution.enableSourceEvolution": "true"}
 WINDOW = {"operators": ["stateStoreSave"], "keys": [["window", "name"]], "sources": ["files"]}
 DUPLICATES = {"operators": ["dedupe"], "keys": [["id", "at"]], "sources": ["files"]}
 JOIN = {"operators": ["symmetricHashJoin"], "keys": [["id"]], "sources": ["files", "files"]}
+MOMENTS = {"operators": ["stateStoreSave"], "keys": [["at", "name"]], "sources": ["files"]}
 SESSIONS = {"operators": ["sessionWindowStateStoreSaveExec"], "keys": [["name", "session_window"]], "sources": ["files"]}
 MAPPED = {"operators": ["applyInPandasWithState"], "keys": [["name"]], "sources": ["files"]}
 PROCESSED = {
@@ -204,10 +287,19 @@ SCENARIOS = [
         mode="update",
         **PROCESSED,
     ),
+    *(
+        Scenario(f"{how}-join-{store}", join_of(how), settings, keeps_rows=True, **JOIN)
+        for how in ("left", "right", "full", "semi")
+        for store, settings in (("hdfs", {}), ("changelog", WITH_CHANGELOG))
+    ),
+    Scenario("moments-hdfs", moments, **MOMENTS),
+    Scenario("moments-changelog", moments, WITH_CHANGELOG, **MOMENTS),
+    Scenario("processor-rows", processed_rows, WITH_CHANGELOG, since=(4, 1), mode="update", **PROCESSED),
+    Scenario("processor-ttl", processed_for_a_while, WITH_CHANGELOG, since=(4, 0), mode="update", endless=True, **PROCESSED),
     Scenario("chain", chain, operators=["stateStoreSave", "dedupe"], keys=[["window", "name"], ["id", "at"]], sources=["files"]),
     Scenario("stateless", stateless, operators=[], keys=[], sources=["files"]),
     Scenario("unfinished", window, OFTEN, fails_at=2, **WINDOW),
-    Scenario("rate", rate, operators=["dedupe"], keys=[["value"]], sources=["rate-micro-batch"]),
+    Scenario("rate", rate, operators=["dedupe"], keys=[["value"]], sources=["rate-micro-batch"], endless=True),
 ]
 
 
@@ -230,6 +322,11 @@ def write_inputs(folder: Path, files: int) -> list[str]:
     return names
 
 
+def newest(log: Path) -> int:
+    """Return the newest epoch of a log; a query without an end may have planned and committed more than it has reported."""
+    return max(int(path.name) for path in log.iterdir() if path.name.isdigit())
+
+
 def record(spark: SparkSession, scenario: Scenario, folder: Path, inputs: Path) -> None:
     """Run a scenario; leave its checkpoint and facts in ``folder``."""
     names = write_inputs(inputs / scenario.name, scenario.epochs - 1)
@@ -244,9 +341,10 @@ def record(spark: SparkSession, scenario: Scenario, folder: Path, inputs: Path) 
     for key, value in settings.items():
         spark.conf.set(key, value)
     checkpoint = folder / scenario.name / "checkpoint"
+    written: list[str] = []
 
     def write(batch: DataFrame, epoch: int) -> None:
-        batch.collect()
+        written.extend(row[0] for row in batch.select(F.to_json(F.struct("*"))).collect())
         if epoch == scenario.fails_at:
             raise RuntimeError("the sink fails here, as it is meant to")
         if scenario.rests:
@@ -254,12 +352,16 @@ def record(spark: SparkSession, scenario: Scenario, folder: Path, inputs: Path) 
 
     writer = scenario.query(spark, inputs / scenario.name).writeStream.outputMode(scenario.mode)
     writer = writer.option("checkpointLocation", str(checkpoint)).foreachBatch(write)
-    if scenario.name == "rate":
-        query = writer.trigger(processingTime="100 milliseconds").start()
+    if scenario.endless:
+        # The query is stopped in the pause between two epochs.
+        query = writer.trigger(processingTime="5 seconds").start()
         while not query.recentProgress or query.recentProgress[-1]["batchId"] < scenario.epochs - 1:
             if query.exception() is not None:
                 raise query.exception()
+            time.sleep(0.01)
         query.stop()
+        if newest(checkpoint / "offsets") != newest(checkpoint / "commits"):
+            raise RuntimeError("the query was stopped within an epoch: record it again")
     else:
         query = writer.trigger(availableNow=True).start()
         try:
@@ -273,8 +375,8 @@ def record(spark: SparkSession, scenario: Scenario, folder: Path, inputs: Path) 
     facts = {
         "spark": pyspark.__version__,
         "query_id": str(query.id),
-        "committed": last["batchId"],
-        "planned": last["batchId"] + 1 if scenario.fails_at is not None else last["batchId"],
+        "committed": newest(checkpoint / "commits"),
+        "planned": newest(checkpoint / "offsets"),
         "watermark": last.get("eventTime", {}).get("watermark"),
         "provider": settings[f"{STATE}.providerClass"].rsplit(".", 1)[-1],
         "partitions": PARTITIONS,
@@ -284,6 +386,7 @@ def record(spark: SparkSession, scenario: Scenario, folder: Path, inputs: Path) 
         "reported_operators": [report["operatorName"] for report in last["stateOperators"]],
         "rows": [report["numRowsTotal"] for report in last["stateOperators"]],
         "end_offsets": [source["endOffset"] for source in last["sources"]],
+        **({"written": [json.loads(row) for row in written]} if scenario.keeps_rows else {}),
         **scenario.facts,
     }
     (folder / scenario.name / "facts.json").write_text(json.dumps(facts, indent=1, default=str) + "\n")
@@ -293,9 +396,14 @@ def main(target: Path, only: list[str]) -> None:
     os.environ["PYSPARK_PYTHON"] = sys.executable
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary) / "checkpoints"
+        out = target / f"checkpoints-{RELEASE[0]}.{RELEASE[1]}.tar.xz"
+        if only and out.exists():
+            with tarfile.open(out) as archive:
+                archive.extractall(folder, filter="data")
         spark = (
             SparkSession.builder.master("local[1]")
             .config("spark.ui.enabled", "false")
+            .config("spark.ui.showConsoleProgress", "false")
             .config("spark.sql.session.timeZone", "UTC")
             .config("spark.sql.streaming.numRecentProgressUpdates", "1000")
             .config(f"{STATE}.maintenanceInterval", "300ms")
@@ -306,13 +414,13 @@ def main(target: Path, only: list[str]) -> None:
         for scenario in SCENARIOS:
             if scenario.since <= RELEASE and (not only or scenario.name in only):
                 print(scenario.name, flush=True)
+                shutil.rmtree(folder / scenario.name, ignore_errors=True)
                 try:
                     record(spark.newSession(), scenario, folder, INPUTS)
                 except Exception as error:
                     shutil.rmtree(folder / scenario.name, ignore_errors=True)
                     print("FAILED", scenario.name, str(error)[:200], str(error)[-1500:], flush=True)
         spark.stop()
-        out = target / f"checkpoints-{RELEASE[0]}.{RELEASE[1]}.tar.xz"
         with tarfile.open(out, "w:xz", preset=9) as archive:
             for path in sorted(folder.iterdir()):
                 archive.add(path, path.name)

@@ -4,17 +4,22 @@ The recorded queries have read three files (tests/golden/record_checkpoints.py).
 what is open, and repeat what was seen.
 """
 
+import collections
 import json
 import os
 import shutil
 import tarfile
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from types import SimpleNamespace
 
 import pandas as pd
 import pyspark.cloudpickle
 import pytest
+from pyspark.sql import Row
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
@@ -133,6 +138,68 @@ def expected_pairs():
     return sorted(left)
 
 
+NEW_OF_JOINS = [
+    [(13, "b", 19, 2.0), (14, "a", 24, 8.0), (100, "a", 16, 1.5), (101, "a", 30, 1.5)],
+    [(101, "a", 30, 1.5), (17, "b", 25, 1.5), (102, "b", 41, 1.0), (103, "a", 90, 2.0)],
+]
+"""Partners of recorded events on both sides, events alone on each, and one that moves the watermark past all others."""
+
+
+def join_of(how):
+    def function(left, right):
+        left = timed(left).filter("id % 3 != 1 OR amount > 1.5").select("id", F.col("at").alias("ordered"), "amount")
+        right = timed(right).filter("id % 3 != 2 OR amount > 1.5")
+        right = right.select(F.col("id").alias("paid_id"), F.col("at").alias("paid"), "name")
+        near = (F.col("paid") >= F.col("ordered")) & (F.col("paid") <= F.col("ordered") + F.expr("INTERVAL 5 SECONDS"))
+        return left.join(right, (F.col("id") == F.col("paid_id")) & near, how)
+
+    return function
+
+
+def expected_join(how):
+    """Return (id and time of the left, id and time of the right) of each row of the join of all events."""
+    all_events = [event for events in [*RECORDED, *NEW_OF_JOINS] for event in events]
+    left = [(one, when) for one, _, when, amount in all_events if one % 3 != 1 or amount > 1.5]
+    right = [(one, when) for one, _, when, amount in all_events if one % 3 != 2 or amount > 1.5]
+    pairs = [(*a, *b) for a in left for b in right if a[0] == b[0] and a[1] <= b[1] <= a[1] + 5]
+    matched = {pair[:2] for pair in pairs}, {pair[2:] for pair in pairs}
+    if how == "semi":
+        return sorted(((*row, None, None) for row in left if row in matched[0]), key=repr)
+    alone = [(*row, None, None) for row in left if row not in matched[0] and how in ("left", "full")]
+    alone += [(None, None, *row) for row in right if row not in matched[1] and how in ("right", "full")]
+    return sorted(pairs + alone, key=repr)
+
+
+def joined_rows(rows):
+    moments = ((row, getattr(row, "ordered", None), getattr(row, "paid", None)) for row in rows)
+    joined = [
+        (getattr(row, "id", None), ordered and at(ordered), getattr(row, "paid_id", None), paid and at(paid))
+        for row, ordered, paid in moments
+    ]
+    return sorted(joined, key=repr)
+
+
+def rows_written(facts):
+    """Return what the old query wrote, as rows."""
+    times = ("ordered", "paid")
+    return [
+        SimpleNamespace(**{name: datetime.fromisoformat(value) if name in times else value for name, value in row.items()})
+        for row in facts.get("written", [])
+    ]
+
+
+def moments(frame):
+    aggregates = F.count("*").alias("events"), F.sum("amount").alias("total")
+    return timed(frame).groupBy("at", "name").agg(*aggregates)
+
+
+def expected_moments():
+    groups = defaultdict(list)
+    for _, name, when, amount in ALL:
+        groups[when, name].append(amount)
+    return sorted((*key, len(of), sum(of)) for key, of in groups.items() if WATERMARK < key[0] <= LAST)
+
+
 def mapped(frame):
     def count(key, batches, state):
         rows = (state.get[0] if state.exists else 0) + sum(len(batch) for batch in batches)
@@ -167,12 +234,42 @@ class Counter(StatefulProcessor):
         pass
 
 
-def processed(mode):
+CENTURY = 3_155_760_000_000
+
+
+class Forgetting(Counter):
+    """State that lives for a time. What is recorded of ``recent`` was to live for a minute."""
+
+    def init(self, handle):
+        self.total = handle.getValueState("total", "rows BIGINT, amount DOUBLE", CENTURY)
+        self.recent = handle.getListState("recent", "id BIGINT", CENTURY)
+        self.by_id = handle.getMapState("by_id", "id BIGINT", "amount DOUBLE", CENTURY)
+
+
+class RowCounter(Counter):
+    def handleInputRows(self, key, rows, timerValues):
+        number, amount = self.total.get() if self.total.exists() else (0, 0.0)
+        for row in rows:
+            number, amount = number + 1, amount + row.amount
+            self.recent.appendValue((row.id,))
+            self.by_id.updateValue((row.id,), (row.amount,))
+        self.total.update((number, amount))
+        recent, ids = len(list(self.recent.get())), len(list(self.by_id.iterator()))
+        yield Row(name=key[0], rows=number, amount=amount, recent=recent, ids=ids)
+
+
+OUTPUT = "name STRING, rows BIGINT, amount DOUBLE, recent BIGINT, ids BIGINT"
+
+
+def processed(mode, processor=Counter):
     def function(frame):
-        output = "name STRING, rows BIGINT, amount DOUBLE, recent BIGINT, ids BIGINT"
-        return timed(frame).groupBy("name").transformWithStateInPandas(Counter(), output, "Append", mode)
+        return timed(frame).groupBy("name").transformWithStateInPandas(processor(), OUTPUT, "Append", mode)
 
     return function
+
+
+def processed_rows(frame):
+    return timed(frame).groupBy("name").transformWithState(RowCounter(), OUTPUT, "Append", "None")
 
 
 def expected_totals():
@@ -180,6 +277,12 @@ def expected_totals():
     for event in ALL:
         own[event[1]].append(event)
     return sorted((name, len(all), sum(e[3] for e in all), len(all), len({e[0] for e in all})) for name, all in own.items())
+
+
+def expected_totals_after_a_minute():
+    """Of the recorded state, what lives for a minute is gone."""
+    recent = collections.Counter(event[1] for events in NEW for event in events)
+    return [(name, rows, amount, recent[name], ids) for name, rows, amount, _, ids in expected_totals()]
 
 
 def last_of_each(rows):
@@ -198,6 +301,16 @@ class Case:
     expected: Callable
     two: bool = False
     """True for a join of the folder with itself."""
+    new: list = field(default_factory=lambda: NEW)
+    """The events of two files that come later."""
+    harness: type = FilesHarness
+
+
+class BusyHarness(FilesHarness):
+    """For state in processing time, which keeps a query busy for ever."""
+
+    def settles(self, until):
+        return False
 
 
 WINDOW = Case(window, by_window, expected_windows)
@@ -209,6 +322,11 @@ SEEN = Case(
 SESSIONS = Case(sessions, lambda r: sorted((at(x[0].start), x[1], at(x[0].end), x[2]) for x in r), expected_sessions)
 JOIN = Case(pairs, lambda r: sorted((x.id, at(x.ordered), at(x.paid)) for x in r), expected_pairs, two=True)
 MAPPED = Case(mapped, last_of_each, lambda: [row[:2] for row in expected_totals()])
+MOMENTS = Case(moments, lambda rows: sorted((at(row["at"]), *row[1:]) for row in rows), expected_moments)
+JOINS = {
+    how: Case(join_of(how), joined_rows, partial(expected_join, how), two=True, new=NEW_OF_JOINS)
+    for how in ("left", "right", "full", "semi")
+}
 CASES = {
     "window-hdfs": WINDOW,
     "window-rocksdb": WINDOW,
@@ -233,6 +351,13 @@ CASES = {
     "pandas-state-rocksdb": MAPPED,
     "processor": Case(processed("EventTime"), last_of_each, expected_totals),
     "processor-avro": Case(processed("None"), last_of_each, expected_totals),
+    "processor-rows": Case(processed_rows, last_of_each, expected_totals),
+    "processor-ttl": Case(
+        processed("ProcessingTime", Forgetting), last_of_each, expected_totals_after_a_minute, harness=BusyHarness
+    ),
+    "moments-hdfs": MOMENTS,
+    "moments-changelog": MOMENTS,
+    **{f"{how}-join-{store}": case for how, case in JOINS.items() for store in ("hdfs", "changelog")},
     "chain": Case(chain, by_window, lambda: expected_counts(once(lambda e: (e[0], e[2])))),
 }
 ALWAYS = {("3.5", "sessions-hdfs")}
@@ -296,17 +421,17 @@ def test_a_job_goes_on_from_a_recorded_checkpoint(spark, tmp_path, release, scen
     facts = json.loads((tmp_path / scenario / "facts.json").read_text())
     assert (adoption.epoch, adoption.partitions) == (facts["committed"], facts["partitions"])
     assert (adoption.begins_empty, adoption.begins_anew) == ([], [])
-    if case is not JOIN:
+    if not case.two:
         assert [operator.rows for operator in adoption.operators] == facts["rows"] or scenario.startswith("processor")
     shutil.rmtree(checkpoint)
-    harness = FilesHarness(spark, tmp_path)
+    harness = case.harness(spark, tmp_path)
     harness.runs = 1
-    write(inputs, 3, NEW[0])
+    write(inputs, 3, case.new[0])
     report = harness.run(job_of(case, inputs, first), until=4)
     assert str(report.way) == "resume"
-    write(inputs, 4, NEW[1])
+    write(inputs, 4, case.new[1])
     harness.run(job_of(case, inputs, second, more=True), until=5)
-    assert case.got(first.rows + second.rows) == case.expected()
+    assert case.got(rows_written(facts) + first.rows + second.rows) == case.expected()
 
 
 def test_the_operators_of_a_query_become_stages_of_their_own(spark, tmp_path):
