@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from dataclasses import asdict
 from typing import Annotated
 
@@ -70,7 +71,9 @@ def adopt(
     if adoption.snapshot is None:
         call.say("This is a plan: nothing was made.")
     else:
-        call.say(f"Made snapshot '{adoption.snapshot.name}'. Go on with: pitstop submit -s {adoption.snapshot.name} {artifact}")
+        chosen = (*(("-c", entry) if entry else ()), *(word for each in option or () for word in ("-O", each)))
+        command = shlex.join(["pitstop", "submit", "-s", adoption.snapshot.name, *chosen, artifact, *(arguments or ())])
+        call.say(f"Made snapshot '{adoption.snapshot.name}'. Go on with: {command}")
 
 
 def _pairs(option: str, texts: list[str] | None) -> dict[int, str]:

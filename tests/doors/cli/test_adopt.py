@@ -25,8 +25,11 @@ def test_a_plan_and_then_the_snapshot(cli, state, job, tmp_path):
     )
     assert err == ""
     assert state.snapshots() == []
-    code, out, _ = cli("adopt", "checkpoint", job, "--name", "first")
-    assert (code, out.splitlines()[-1]) == (0, "Made snapshot 'first'. Go on with: pitstop submit -s first orders.py")
+    code, out, _ = cli("adopt", "checkpoint", "--name", "first", "-O", "partitions=1", job, "in one")
+    assert code == 0
+    assert out.splitlines()[-1] == (
+        "Made snapshot 'first'. Go on with: pitstop submit -s first -O partitions=1 orders.py 'in one'"
+    )
     assert [record.name for record in state.snapshots()] == ["first"]
 
 
