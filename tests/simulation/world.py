@@ -17,9 +17,10 @@ from pitstop.control.snapshot_use import job_that_needs
 from pitstop.errors import FencedError, IncompatibleError, PipelineError, StoreError
 from pitstop.model.cluster import Member, MemberState
 from pitstop.model.config import JobConfig, ProcessingGuarantee
-from pitstop.model.data_folder import CHECKPOINT_PREFIX, DataFolder
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobSource, JobState, Starting, Version, Watched
 from pitstop.model.job_event import StateChange
+from pitstop.model.job_folder import CHECKPOINT_PREFIX
 from pitstop.model.operation import OperationState, Submit
 from pitstop.model.retention import USUAL
 from pitstop.model.task import Compilation

@@ -23,7 +23,8 @@ from pitstop.machine.rotating import Rotation
 from pitstop.model.adoption import Adoption
 from pitstop.model.cluster import EngineInfo
 from pitstop.model.config import OWN_ENGINE
-from pitstop.model.data_folder import DataFolder, SpareFolder, WorkerFolder
+from pitstop.model.data_folder import DataFolder
+from pitstop.model.process_folders import SpareFolder, WorkerFolder
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.model.task import Adopt, Compilation, Compile, ExportState, ImportState, QueryState, StateRows, Task
 

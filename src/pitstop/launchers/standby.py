@@ -16,7 +16,7 @@ from pitstop.kit.jsonable import from_json, to_json
 from pitstop.launchers.processes import Child, write_json
 from pitstop.launchers.spares import last_line
 from pitstop.machine.wake import WakeSocket, wake
-from pitstop.model.data_folder import SpareFolder
+from pitstop.model.process_folders import SpareFolder
 from pitstop.model.task import Compilation, Compile, Rehearse, remedy
 
 TASK_SECONDS = 600.0

@@ -19,7 +19,8 @@ from pitstop.launchers.wake import UnixSocketWake
 from pitstop.machine.logs import show
 from pitstop.machine.private import keep_private
 from pitstop.machine.wake import WakeSocket, wake
-from pitstop.model.data_folder import DataFolder, EngineFolder, SpareFolder, WorkerFolder
+from pitstop.model.data_folder import DataFolder
+from pitstop.model.process_folders import EngineFolder, SpareFolder, WorkerFolder
 from pitstop.runner.executor_logs import follow_executors
 from pitstop.runner.joining import Joined, Membership, Role
 from pitstop.runner.keeping import FollowedRetention

@@ -26,7 +26,8 @@ from pitstop.kit.waiting import wait_until
 from pitstop.launchers.engine_socket import EngineConnection, listening
 from pitstop.launchers.processes import handle_in, handle_of, is_alive, kill_all, kill_with, own_handle, write_handle
 from pitstop.machine.memory import memory_bytes
-from pitstop.model.data_folder import DataFolder, EngineFolder
+from pitstop.model.data_folder import DataFolder
+from pitstop.model.process_folders import EngineFolder
 from pitstop.runner.engine_output import EngineOutput
 from pitstop.runner.forking import ForkedChild
 from pitstop.runner.joining import Role

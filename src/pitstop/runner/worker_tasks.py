@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 from pitstop.errors import PitstopError, UsageError
 from pitstop.kit.jsonable import from_json, to_json
 from pitstop.machine.named_secrets import hidden_in
-from pitstop.model.data_folder import DataFolder, WorkerFolder
+from pitstop.model.data_folder import DataFolder
+from pitstop.model.process_folders import WorkerFolder
 from pitstop.model.task import TASKS, Adopt, Compile, ExportState, ImportState, QueryCheckpoint, QueryState, Task
 
 Session = Callable[[], SparkSession]

@@ -24,8 +24,9 @@ from pitstop.launchers.processes import handle_in, is_alive, is_of_this_boot, ki
 from pitstop.machine.private import write_private
 from pitstop.machine.rotating import Rotation, start_pump
 from pitstop.model.cluster import EngineInfo, MemberState, SparkCluster
-from pitstop.model.data_folder import DaemonFolder, DataFolder
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobState
+from pitstop.model.process_folders import DaemonFolder
 from pitstop.server.leading import Loop
 from pitstop.service.results import ClusterInfo, MemberInfo
 
