@@ -11,7 +11,8 @@ from pitstop.errors import UsageError
 from pitstop.machine.local_paths import local_path
 from pitstop.pipeline.databases import check_postgres_url
 from pitstop.pipeline.kafka_security import KafkaSecurity, security_of
-from pitstop.pipeline.sources import TOPIC, options_text
+from pitstop.pipeline.kafka_source import TOPIC
+from pitstop.pipeline.sources import options_text
 
 __all__ = ["EpochInfo", "SinkWriter", "custom", "delta", "files", "kafka", "logger", "map", "noop", "postgres", "spark"]
 

@@ -14,7 +14,7 @@ from pitstop.pipeline.migration import Migration, OffsetMigration
 from pitstop.pipeline.nodes import Graph, Node, Rows
 from pitstop.pipeline.row_order import row_order
 from pitstop.pipeline.sinks import Sink, logger
-from pitstop.pipeline.sources import Source
+from pitstop.pipeline.source import Source
 from pitstop.pipeline.specs import (
     DeadLettersSpec,
     FarAheadSpec,
