@@ -22,7 +22,7 @@ from pitstop.rest.problems import answer
 from pitstop.rest.threads import reading
 from pitstop.rest.waiting import LONGEST_WAIT, Waiters
 from pitstop.service.asked import JobIs, not_in_time
-from pitstop.service.results import JobStatus
+from pitstop.service.job_results import JobStatus
 from pitstop.service.server_api import ServerService
 
 K = TypeVar("K")

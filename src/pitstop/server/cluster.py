@@ -28,7 +28,7 @@ from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobState
 from pitstop.model.process_folders import DaemonFolder
 from pitstop.server.leading import Loop
-from pitstop.service.results import ClusterInfo, MemberInfo
+from pitstop.service.cluster_results import ClusterInfo, MemberInfo
 
 LOOK_SECONDS = 1.0
 UP_SECONDS = 60.0

@@ -43,11 +43,12 @@ from pitstop.service.artifacts import store_artifact, usual_name
 from pitstop.service.asked import Answered, Asked, wait
 from pitstop.service.audit import AuditTrail
 from pitstop.service.changes import Changes
+from pitstop.service.cluster_results import Backup, ClusterInfo
 from pitstop.service.dependencies import Dependencies, NothingInstalled
+from pitstop.service.job_results import CheckResult, JobStatus, UpdateResult
 from pitstop.service.job_views import version_of
 from pitstop.service.log_levels import LogLevels
 from pitstop.service.map_verbs import MapVerbs
-from pitstop.service.results import Backup, CheckResult, ClusterInfo, JobStatus, UpdateResult
 from pitstop.service.selecting import NoQueries, Queries
 from pitstop.service.server_api import BackupDesk, Cluster
 from pitstop.service.sessions import EndedSessions

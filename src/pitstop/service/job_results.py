@@ -1,18 +1,14 @@
-"""The answers of the service, as plain values. ``kit.wire`` defines their form in JSON."""
+"""The answers of the service about jobs. ``kit.wire`` defines their form in JSON."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from pitstop.kit.wire import Moment, described
-from pitstop.machine.log_levels import LogLevel
-from pitstop.maps.model import Entry, JournalEvent
-from pitstop.model.cluster import EngineInfo, Member, MemberState, Placement
+from pitstop.model.cluster import Placement
 from pitstop.model.config import JobConfig
 from pitstop.model.job import DisplayStatus, Job, JobSource, JobState, Progress, Watched
 from pitstop.model.job_event import JobEvent, StateChange
@@ -22,23 +18,6 @@ from pitstop.model.tally import RestartCause
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
-
-
-@described
-@dataclass(frozen=True)
-class Backup:
-    """A backup that was taken."""
-
-    folder: str
-    """The folder on the server's machine that holds it."""
-    created: Moment
-    """The time at which it was taken: all of it is as it was then."""
-    bytes: int
-    """Size of its files."""
-    jobs: int
-    """The number of its jobs that have not ended."""
-    snapshots: int
-    """The number of its named snapshots."""
 
 
 @described
@@ -171,6 +150,18 @@ class JobStatus:
         return not self.status.terminal
 
 
+def _shown(job: Job, progress: Progress) -> Progress:
+    ended = job.state.terminal and not job.version.config.store_metrics_after_completion
+    return dataclasses.replace(progress, stages={}) if ended else progress
+
+
+@cache
+def _status_form() -> TypeAdapter[JobStatus]:
+    from pydantic import TypeAdapter  # the command line has no use for it
+
+    return TypeAdapter(JobStatus)
+
+
 @described
 @dataclass(frozen=True)
 class JobEvents:
@@ -197,18 +188,6 @@ class JobEvents:
         )
 
 
-def _shown(job: Job, progress: Progress) -> Progress:
-    ended = job.state.terminal and not job.version.config.store_metrics_after_completion
-    return dataclasses.replace(progress, stages={}) if ended else progress
-
-
-@cache
-def _status_form() -> TypeAdapter[JobStatus]:
-    from pydantic import TypeAdapter  # the command line has no use for it
-
-    return TypeAdapter(JobStatus)
-
-
 @described
 @dataclass(frozen=True)
 class KeptState:
@@ -224,43 +203,6 @@ class KeptState:
     """The time at which it is removed."""
     bytes: int
     """Size of all its files."""
-
-
-@described
-@dataclass(frozen=True)
-class LogPage:
-    """A page of a job's log."""
-
-    lines: list[str]
-    """Whole lines, oldest first."""
-    next: int
-    """Byte to go on from: the `after` of the next call."""
-    lost: int = 0
-    """Bytes between `after` and these lines that are no longer kept: the log was rotated away."""
-
-
-class LoggerScope(StrEnum):
-    """The place in which a level is set."""
-
-    USUAL = "usual"
-    """Nowhere: it is the default."""
-    ALL = "all"
-    """For servers and the runs of all jobs."""
-    JOB = "job"
-    """For the runs of one job."""
-
-
-@described
-@dataclass(frozen=True)
-class LoggerLevel:
-    """The level of a logger and of those below it."""
-
-    logger: str
-    """Its name; `root` is above all others."""
-    level: LogLevel
-    """Lines of this level and graver ones are written."""
-    scope: LoggerScope
-    """The place in which that is set."""
 
 
 @dataclass(frozen=True)
@@ -293,29 +235,6 @@ class UpdateResult:
     """The fate of each stage's state."""
     text: str
     """The report as a person reads it, a line a stage."""
-
-
-@described
-@dataclass(frozen=True)
-class Difference:
-    """Something in which two snapshots differ."""
-
-    what: str
-    """The thing that differs."""
-    a: Any
-    """In the first; null: it is not there."""
-    b: Any
-    """In the second; null: it is not there."""
-
-
-@dataclass(frozen=True)
-class SnapshotDiff:
-    """Two snapshots compared."""
-
-    differences: list[Difference]
-    """All that differs but the names."""
-    report: Report
-    """The fate that the first one's state would have under the second one's pipeline."""
 
 
 @described
@@ -357,105 +276,3 @@ class OperationStatus:
             error.message if error is not None else None,
             error.code if error is not None else None,
         )
-
-
-@described
-@dataclass(frozen=True)
-class MapFacts:
-    """A map and its journal."""
-
-    name: str
-    """Its name."""
-    size: int
-    """Entries."""
-    journal_capacity: int
-    """Events its journal keeps."""
-    ttl_seconds: float | None
-    """Entries expire so long after their last write; null: never."""
-    oldest: int
-    """Sequence of the oldest event kept."""
-    newest: int
-    """Sequence of the newest event; less than oldest if there is none."""
-
-
-@described
-@dataclass(frozen=True)
-class FoundEntries:
-    """The result of one search through a map. A search looks at a limited number of entries, for a limited time."""
-
-    entries: list[Entry]
-    """The entries that match, by key."""
-    looked_at: int
-    """Entries that were looked at, those of other values included."""
-    stopped_at: str | None
-    """The key at which it stopped: there may be more behind it; null: all to the end were looked at."""
-
-
-@described
-@dataclass(frozen=True)
-class JournalPage:
-    """A page of a map's journal."""
-
-    events: list[JournalEvent]
-    """Oldest first."""
-    lost: int
-    """Events after the asked sequence that are no longer kept."""
-    oldest: int
-    """Sequence of the oldest event kept."""
-    newest: int
-    """Sequence of the newest event."""
-
-
-@described
-@dataclass(frozen=True)
-class MemberInfo:
-    """A member of the cluster."""
-
-    address: str
-    """The address at which others reach it."""
-    uuid: str
-    """Its identity."""
-    name: str
-    """Its name, by which it can be removed."""
-    version: str
-    """Of Pitstop."""
-    cores: int
-    """The number of its cores that jobs use."""
-    state: MemberState
-    """ACTIVE, or LEAVING once it was asked to leave."""
-    joined: Moment
-    """The time at which it joined."""
-    seen: Moment
-    """Its last heart-beat."""
-    jobs: list[str] = field(default_factory=list)
-    """The names, or ids, of the jobs that are planned for it."""
-
-    @classmethod
-    def of(cls, member: Member, running: Iterable[Job], alone: bool = False) -> MemberInfo:
-        """Return the view of a member, with the jobs planned for it. A member that is ``alone`` is the server, and has all."""
-        parts = (member.name, member.version, member.cores, member.state, member.joined, member.seen)
-        here = [job for job in running if alone or (job.placement is not None and member.id in job.placement.members)]
-        return cls(member.address, member.id, *parts, sorted(job.name or job.id for job in here))
-
-
-@described
-@dataclass(frozen=True)
-class ClusterInfo:
-    """The cluster."""
-
-    state: str
-    """ACTIVE when jobs can run."""
-    version: str
-    """Of Pitstop."""
-    size: int
-    """Members."""
-    members: list[MemberInfo]
-    """All members."""
-    running_jobs: int
-    """Jobs whose state is RUNNING."""
-    leader: str | None = None
-    """Address of the control plane that leads; null for the seconds in which none does."""
-    ending: list[str] = field(default_factory=list)
-    """Of a cluster that is shut down (state PASSIVE): the names, or ids, of the jobs whose runs have not ended yet."""
-    engines: list[EngineInfo] = field(default_factory=list)
-    """The engines that jobs share on the server's machine."""
