@@ -15,7 +15,7 @@ from typing import Any
 import psutil
 
 from pitstop.control.decision import REQUESTED
-from pitstop.control.ports import RunHandle
+from pitstop.control.ports.launcher import RunHandle
 from pitstop.errors import PitstopError
 from pitstop.kit.waiting import wait_until
 from pitstop.launchers.processes import find, handle_in, kill_all

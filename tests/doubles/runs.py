@@ -7,7 +7,8 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from pitstop.control.ports import CONTROL, RunHandle, RunSpec
+from pitstop.control.ports.launcher import RunHandle, RunSpec
+from pitstop.control.ports.wake import CONTROL
 from pitstop.errors import EngineError, FencedError, PitstopError
 from pitstop.kit.ids import new_lineage
 from pitstop.kit.version import __version__
@@ -186,7 +187,7 @@ class ThreadRun:
 
 
 class ThreadLauncher:
-    """A control.ports.Launcher whose runs are threads of this process."""
+    """A control.ports.launcher.Launcher whose runs are threads of this process."""
 
     def __init__(
         self, data: DataFolder, database: Database, wake: MemoryWake, now: Callable[[], float], retention: Retention

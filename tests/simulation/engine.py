@@ -23,7 +23,7 @@ SOURCE = "events"
 
 
 class Sink:
-    """What epochs have written: (lineage, epoch) -> numbers of events. Can withdraw it (control.ports.Outputs)."""
+    """What epochs have written: (lineage, epoch) -> numbers of events. Can withdraw it (control.ports.outputs.Outputs)."""
 
     def __init__(self):
         self._epochs, self._withdrawable = {}, {}

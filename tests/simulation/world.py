@@ -11,7 +11,7 @@ from pitstop.control.controller import Controller
 from pitstop.control.invariants import violations
 from pitstop.control.life import due_at
 from pitstop.control.means import Means
-from pitstop.control.ports import RunHandle
+from pitstop.control.ports.launcher import RunHandle
 from pitstop.control.scaling import Scaler
 from pitstop.control.snapshot_use import job_that_needs
 from pitstop.errors import FencedError, IncompatibleError, PipelineError, StoreError
@@ -86,7 +86,7 @@ class Process:
 
 
 class Processes:
-    """The launcher and the workers (control.ports.Launcher and Workers)."""
+    """The launcher and the workers (control.ports.launcher.Launcher and Workers)."""
 
     def __init__(self, world):
         self._world = world
@@ -147,7 +147,7 @@ class Processes:
 
 
 class Held:
-    """A warm runner (control.ports.Standby)."""
+    """A warm runner (control.ports.workers.Standby)."""
 
     id = "warm"
 
@@ -218,7 +218,7 @@ class World:
         self.controller = Controller(means, lambda: None, self.work.append, Scaler(self, self.clock, SCALE_UP_SECONDS))
 
     def list(self):
-        """The members (control.ports.Members)."""
+        """The members (control.ports.members.Members)."""
         states = {name: MemberState.LEAVING if name in self.leaving else MemberState.ACTIVE for name in self.there}
         return [Member(name, name, "127.0.0.1", "1.0", 1, state) for name, state in states.items()]
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 import pitstop as ps
-from pitstop.control.ports import NoOtherRun
+from pitstop.control.ports.ownership import NoOtherRun
 from pitstop.kit.waiting import wait_until
 from pitstop.model.config import ProcessingGuarantee
 from pitstop.model.data_folder import DataFolder

@@ -22,7 +22,7 @@ from pitstop.control.actions import (
     WorldAction,
 )
 from pitstop.control.means import Means
-from pitstop.control.ports import RunSpec
+from pitstop.control.ports.launcher import RunSpec
 from pitstop.control.preparing import Preparer
 from pitstop.control.retention import drop_checkpoint, drop_state, remove_replaced, remove_snapshot
 from pitstop.control.sizes import last_sizes

@@ -21,7 +21,7 @@ from pitstop.control.means import Means
 from pitstop.control.owed import owed
 from pitstop.control.performing import Performer
 from pitstop.control.places import unless_shared
-from pitstop.control.ports import CONTROL
+from pitstop.control.ports.wake import CONTROL
 from pitstop.control.preparing import Preparer
 from pitstop.control.retention import has_state
 from pitstop.control.scaling import Scaler

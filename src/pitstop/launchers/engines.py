@@ -14,7 +14,7 @@ from typing import Any
 
 import structlog
 
-from pitstop.control.ports import RunHandle
+from pitstop.control.ports.launcher import RunHandle
 from pitstop.errors import EngineError, NotFoundError
 from pitstop.kit.jsonable import from_json
 from pitstop.kit.version import __version__

@@ -8,7 +8,8 @@ from typing import Any
 
 import structlog
 
-from pitstop.control.ports import CONTROL, RunHandle, RunSpec, Wake
+from pitstop.control.ports.launcher import RunHandle, RunSpec
+from pitstop.control.ports.wake import CONTROL, Wake
 from pitstop.errors import EngineError, NotFoundError
 from pitstop.kit.jsonable import from_json
 from pitstop.launchers.archiving import Archiving

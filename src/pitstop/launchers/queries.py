@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pitstop.control.ports import RunHandle
+from pitstop.control.ports.launcher import RunHandle
 from pitstop.errors import BusyError, EngineError, UsageError, from_dict
 from pitstop.kit.jsonable import to_json
 from pitstop.launchers.processes import handle_of, kill_all

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import structlog
 
-from pitstop.control.ports import RunHandle
+from pitstop.control.ports.launcher import RunHandle
 from pitstop.launchers.processes import Child, handle_in, handle_of, is_alive, kill_all, write_handle, write_json
 from pitstop.machine.wake import wake
 from pitstop.model.data_folder import DataFolder

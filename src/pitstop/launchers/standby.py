@@ -26,7 +26,7 @@ LOOK_SECONDS = 1.0
 
 
 class HeldSpare:
-    """One held spare (control.ports.Standby); ``id`` names it when the job is told to start its run."""
+    """One held spare (control.ports.workers.Standby); ``id`` names it when the job is told to start its run."""
 
     def __init__(self, spare_id: str, folder: SpareFolder, process: Child) -> None:
         self.id, self._folder, self._process = spare_id, folder, process

@@ -9,7 +9,7 @@ import threading
 import uuid
 from pathlib import Path
 
-from pitstop.control.ports import RunHandle
+from pitstop.control.ports.launcher import RunHandle
 from pitstop.errors import UsageError
 from pitstop.kit.version import __version__
 from pitstop.launchers.environment import runner_environment

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from pitstop.control.ports import Ownership
+from pitstop.control.ports.ownership import Ownership
 from pitstop.errors import PitstopError
 from pitstop.model.cluster import Placement
 from pitstop.model.config import JobConfig

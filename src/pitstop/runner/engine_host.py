@@ -21,7 +21,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from pitstop.control.ports import RunHandle
+from pitstop.control.ports.launcher import RunHandle
 from pitstop.kit.waiting import wait_until
 from pitstop.launchers.engine_socket import EngineConnection, listening
 from pitstop.launchers.processes import handle_in, handle_of, is_alive, kill_all, kill_with, own_handle, write_handle

@@ -17,7 +17,9 @@ from functools import partial
 from pathlib import Path
 
 from pitstop.control.lanes import Lanes, Spawn, in_thread
-from pitstop.control.ports import RunHandle, RunnerLink, Waiter, Wake
+from pitstop.control.ports.launcher import RunHandle
+from pitstop.control.ports.ownership import RunnerLink
+from pitstop.control.ports.wake import Waiter, Wake
 from pitstop.errors import EngineError, FencedError, PitstopError, Problem, SnapshotError, StoreError, is_of_the_machine
 from pitstop.machine.named_secrets import hidden, hidden_in
 from pitstop.model.cluster import Placement

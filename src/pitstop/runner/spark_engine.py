@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from pyspark.sql import SparkSession
 
-from pitstop.control.ports import Ownership
+from pitstop.control.ports.ownership import Ownership
 from pitstop.errors import PitstopError
 from pitstop.maps.ports import Fence, MapStore
 from pitstop.model.job import Job, Progress

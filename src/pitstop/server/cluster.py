@@ -15,7 +15,9 @@ from pathlib import Path
 
 import structlog
 
-from pitstop.control.ports import Leadership, Members, Membership, Registry
+from pitstop.control.ports.leadership import Leadership
+from pitstop.control.ports.members import Members, Membership
+from pitstop.control.ports.registry import Registry
 from pitstop.errors import ConflictError, EngineError, NotFoundError, StoreError
 from pitstop.kit.version import __version__
 from pitstop.kit.waiting import wait_until

@@ -9,7 +9,9 @@ from typing import Any, NoReturn, cast
 
 from pitstop.control.compatibility import Judge
 from pitstop.control.going_back import own_snapshot
-from pitstop.control.ports import CONTROL, PROGRESS, Registry, Waiter, Wake, Workers
+from pitstop.control.ports.registry import Registry
+from pitstop.control.ports.wake import CONTROL, PROGRESS, Waiter, Wake
+from pitstop.control.ports.workers import Workers
 from pitstop.control.scaling import quorum_of
 from pitstop.errors import ConflictError, EngineError, NotFoundError, UsageError, WaitTimeoutError
 from pitstop.kit.ids import check_job_id, check_name, new_job_id

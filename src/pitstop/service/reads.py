@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import NoReturn
 
-from pitstop.control.ports import Registry
+from pitstop.control.ports.registry import Registry
 from pitstop.control.retention import has_begun, kept_until, state_bytes
 from pitstop.errors import NotFoundError
 from pitstop.kit.wire import check_text

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from pitstop.control.ports import Waiter
+from pitstop.control.ports.wake import Waiter
 from pitstop.model.audit import AuditEntry
 from pitstop.model.job import JobState
 from pitstop.model.operation import Answer, Operation, StateAtStart, UserRequest

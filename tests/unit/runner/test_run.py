@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pitstop.control.lanes import Lanes, in_thread
-from pitstop.control.ports import RunHandle
+from pitstop.control.ports.launcher import RunHandle
 from pitstop.errors import EngineError, FencedError, StoreError
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, JobSource, JobState, Progress, Version

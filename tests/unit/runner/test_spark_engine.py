@@ -9,7 +9,7 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 
-from pitstop.control.ports import RunHandle
+from pitstop.control.ports.launcher import RunHandle
 from pitstop.errors import PipelineError
 from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder
