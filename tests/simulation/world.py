@@ -30,8 +30,8 @@ from tests.doubles.clock import ManualClock
 from tests.doubles.files import MemoryFiles
 from tests.doubles.registry import MemoryRegistry, MemoryRunnerLink
 from tests.doubles.wake import MemoryWake
-from tests.simulation.engine import PLAN, SOURCE, SimulatedEngine, Sink
 from tests.simulation.fragile import Faults, Fragile, Moments, fragile_files
+from tests.simulation.runtime import PLAN, SOURCE, SimulatedRuntime, Sink
 
 DATA = DataFolder(Path("/data"))
 MEMBERS = ("a", "b", "c", "d")
@@ -40,15 +40,15 @@ RUN_STATES = (JobState.STARTING, JobState.RUNNING)
 
 
 class Process:
-    """One runner process: the real runner on a simulated engine."""
+    """One runner process: the real runner on a simulated runtime."""
 
     def __init__(self, world, handle, spec):
         self.handle, self.spec, self._world = handle, spec, world
         self.moments = Moments()
         self.link = Fragile(MemoryRunnerLink(world.registry, world.wake), self.moments, world.store_faults)
-        engine = SimulatedEngine(world, self.moments)
+        runtime = SimulatedRuntime(world, self.moments)
         at_once = {"spawn": lambda work: work(), "pause": lambda seconds: None}
-        self.runner = Runner(spec.job_id, spec.token, handle, self.link, world.wake, engine, **at_once)
+        self.runner = Runner(spec.job_id, spec.token, handle, self.link, world.wake, runtime, **at_once)
         self.alive, self.begun, self.hangs = True, False, False
 
     @property

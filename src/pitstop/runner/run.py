@@ -44,9 +44,9 @@ from pitstop.model.run import (
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.runner.bounds import Bounds
 from pitstop.runner.deadlines import Answers, Deadlines, took_too_long
-from pitstop.runner.engine import Engine, Started, Ties
 from pitstop.runner.logs import Log, log
 from pitstop.runner.ownership import LOGGER, LinkOwnership
+from pitstop.runner.runtime import Runtime, Started, Ties
 from pitstop.runner.whole import WholeRun
 from pitstop.snapshots.export import NO_EPOCH
 
@@ -82,14 +82,14 @@ class Runner:
         handle: RunHandle,
         link: RunnerLink,
         wake: Wake,
-        engine: Engine,
+        runtime: Runtime,
         spawn: Spawn = in_thread,
         log: Log = log,
         pause: Callable[[float], None] = time.sleep,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.job_id, self.token = job_id, token
-        self._handle, self._link, self._wake, self._engine = handle, link, wake, engine
+        self._handle, self._link, self._wake, self._runtime = handle, link, wake, runtime
         self._log = log
         self._ownership = LinkOwnership(link, log, pause, monotonic)
         self._deadlines, self._answers = Deadlines(monotonic), Answers(monotonic)
@@ -209,7 +209,7 @@ class Runner:
                 raise
             self._fail(error)
         except Exception as error:
-            self._fail(self._engine.explain(error))
+            self._fail(self._runtime.explain(error))
 
     def _start(self) -> None:
         job = self._link.claim(self.job_id, self.token, self._handle, LEASE_SECONDS)
@@ -218,7 +218,7 @@ class Runner:
         self._log("INFO", LOGGER, f"run {self.token} of job '{job.display_name}' ({job.id}) starts")
         self._deadlines.compiling(job.version.config)
         ties = Ties(self._ownership, partial(self._snapshot, job), self._deadlines.starting, self._poke)
-        opened = self._engine.open(job, ties)
+        opened = self._runtime.open(job, ties)
         self._config, self._bounds = opened.config, Bounds(opened.plan, opened.config)
         self._untold.append(Compiled(opened.plan, opened.lineage, opened.config, bounded=opened.whole is not None))
         # Before the first epoch: what it writes is known again by the lineage.
@@ -240,7 +240,7 @@ class Runner:
         if isinstance(whole.error, FencedError):
             raise whole.error
         if whole.error is not None:
-            self._fail(self._engine.explain(whole.error))
+            self._fail(self._runtime.explain(whole.error))
             return
         if whole.ended:
             self._end(0, Completed())
@@ -422,7 +422,7 @@ class Runner:
         self._end(1, Failed(problem, hidden(details), **judged, away=is_of_the_machine(error), engine_loss=loss))
 
     def _engine_loss(self) -> EngineLoss | None:
-        if not self._engine.has_ended():
+        if not self._runtime.has_ended():
             return None
         # One that was still starting may have ended the engine by what it planned.
         rests = self._started is not None and self._started.up and self._started.working_on() is None

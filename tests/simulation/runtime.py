@@ -1,4 +1,4 @@
-"""An engine without Spark: it reads a source of numbered events, and its sink notes them with each epoch.
+"""A runtime without Spark: it reads a source of numbered events, and its sink notes them with each epoch.
 
 Its checkpoints are real ones, kept in memory: an epoch is planned, its sink is written, then it is committed. What a run writes
 again after a crash is known by (lineage, epoch), as in the sinks of the product.
@@ -11,7 +11,7 @@ from pitstop.model.cluster import Placement
 from pitstop.model.config import JobConfig, ProcessingGuarantee
 from pitstop.model.job import Progress
 from pitstop.plan.model import Plan
-from pitstop.runner.engine import Opened
+from pitstop.runner.runtime import Opened
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
 from pitstop.snapshots.export import export_checkpoint
@@ -48,8 +48,8 @@ class Sink:
         return [event for events in self._epochs.values() for event in events]
 
 
-class SimulatedEngine:
-    """Opens versions (runner.engine.Engine). What a version does is in its artifact's name."""
+class SimulatedRuntime:
+    """Opens versions (runner.runtime.Runtime). What a version does is in its artifact's name."""
 
     def __init__(self, world, moments):
         self._world, self._moments = world, moments
@@ -97,7 +97,7 @@ class SimulatedEngine:
 
 
 class Batch:
-    """What is run once (runner.engine.Whole)."""
+    """What is run once (runner.runtime.Whole)."""
 
     def __init__(self, moments):
         self._moments = moments
@@ -113,7 +113,7 @@ class Batch:
 
 
 class SimulatedRun:
-    """One run (runner.engine.Started). It commits an epoch each time it is told to."""
+    """One run (runner.runtime.Started). It commits an epoch each time it is told to."""
 
     def __init__(self, world, moments, artifact, lineage, checkpoint, ownership):
         self._world, self._moments, self._artifact = world, moments, artifact

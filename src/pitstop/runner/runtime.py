@@ -1,4 +1,4 @@
-"""The protocols of engines, by which a run opens a job's version, and starts, looks at and ends its query."""
+"""The protocols by which a run opens a job's version, and starts, looks at and ends its query."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ FindSnapshot = Callable[[], Path | None]
 
 @dataclass(frozen=True)
 class Ties:
-    """The ties of a run's engine to its job."""
+    """The ties of a run's runtime to its job."""
 
     ownership: Ownership
     """Checks that the run still has the job."""
@@ -114,8 +114,8 @@ class Ties:
     """Called when there is something new to see."""
 
 
-class Engine(Protocol):
-    """The protocol of an engine, which drives a job's code."""
+class Runtime(Protocol):
+    """The software that carries out a job's version: Spark, or a script in tests."""
 
     def open(self, job: Job, ties: Ties) -> Opened:
         """Compile a job's version and make its checkpoint ready.
@@ -125,7 +125,7 @@ class Engine(Protocol):
         ...
 
     def has_ended(self) -> bool:
-        """Return True if it is the engine of several jobs, and has ended."""
+        """Return True if the run shares an engine with other jobs, and that engine has ended."""
         ...
 
     def explain(self, error: Exception) -> Exception:

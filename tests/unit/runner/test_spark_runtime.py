@@ -17,7 +17,7 @@ from pitstop.model.job import Job, JobSource, JobState, Version
 from pitstop.model.run import Failed
 from pitstop.runner.prepared import RunnerSettings
 from pitstop.runner.run import Runner
-from pitstop.runner.spark_engine import SparkEngine, StartedRun
+from pitstop.runner.spark_runtime import SparkRuntime, StartedRun
 from pitstop.spark.running.query import RunningQuery
 from tests.doubles.clock import ManualClock
 from tests.doubles.registry import MemoryRegistry, MemoryRunnerLink
@@ -33,8 +33,8 @@ def failed(tmp_path):
         registry, wake = MemoryRegistry(ManualClock()), MemoryWake()
         version = Version(1, JobSource(str(tmp_path / "a.py")), {}, JobConfig())
         registry.add_job(Job("id", "job", 0.0, version, JobState.STARTING, token=1))
-        engine = SparkEngine(RunnerSettings(DataFolder(tmp_path), "nosuch:///", ""), map_store(tmp_path), session)
-        runner = Runner("id", 1, RunHandle("h"), MemoryRunnerLink(registry, wake), wake, engine, log=lambda *_: None)
+        runtime = SparkRuntime(RunnerSettings(DataFolder(tmp_path), "nosuch:///", ""), map_store(tmp_path), session)
+        runner = Runner("id", 1, RunHandle("h"), MemoryRunnerLink(registry, wake), wake, runtime, log=lambda *_: None)
         assert runner.begin() == 1
         (told,) = [seen.fact for seen in registry.take_observations()]
         assert isinstance(told, Failed)

@@ -1,4 +1,4 @@
-"""A run's engine: Spark, by the version of the job that a warm spare has prepared, or compiled now."""
+"""Spark as the runtime of a run. A warm spare has prepared the version of the job, or it is compiled now."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pitstop.maps.ports import Fence, MapStore
 from pitstop.model.job import Job, Progress
 from pitstop.model.report import Verdict
 from pitstop.model.snapshot import SnapshotRecord
-from pitstop.runner.engine import Opened, Ties
 from pitstop.runner.joining import Membership
 from pitstop.runner.logs import log
 from pitstop.runner.ownership import LOGGER
 from pitstop.runner.prepared import KeptVersion, Prepared, RunnerSettings, prepare
+from pitstop.runner.runtime import Opened, Ties
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint
 from pitstop.spark.base.engines import has_joined
@@ -32,8 +32,8 @@ EXPORT_SECONDS = 30.0
 """The time in which an epoch in real time may come to its end for an export, in seconds; else the one before is exported."""
 
 
-class SparkEngine:
-    """Opens the versions of jobs (runner.engine.Engine). ``spark`` is asked for once the job is claimed."""
+class SparkRuntime:
+    """Opens the versions of jobs (runner.runtime.Runtime). ``spark`` is asked for once the job is claimed."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class SparkEngine:
 
 
 class StartedRun:
-    """A run of the engine, as its process drives it (runner.engine.Started)."""
+    """A query of Spark, as the runner drives it (runner.runtime.Started)."""
 
     def __init__(self, run: Run, settings: RunnerSettings) -> None:
         self._run, self._settings = run, settings
