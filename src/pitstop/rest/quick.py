@@ -136,7 +136,7 @@ class _Together(Generic[K, V]):
     async def _found(self, keys: Collection[K]) -> Mapping[K, V] | Exception:
         try:
             return await reading(self._read, keys)
-        except Exception as error:
+        except Exception as error:  # everyone who waits for the read gets it
             return error
 
 

@@ -158,7 +158,7 @@ class EngineHost:
                 connection.send(self._answer(client, request))
         except OSError:
             pass  # it has gone meanwhile
-        except Exception as error:
+        except Exception as error:  # a process may send anything: the engine goes on for the others
             log("ERROR", LOGGER, f"a process could not join: {type(error).__name__}: {error}")
         finally:
             connection.close()
@@ -181,7 +181,7 @@ class EngineHost:
                 self._release(lambda other: other.pid == pid, f"process {pid}")
                 return {"released": True}
             return {"error": f"The engine does not know the request {sorted(request)}."}
-        except Exception as error:
+        except Exception as error:  # the process is told, and the engine goes on for the others
             return {"error": f"The engine cannot serve a process: {type(error).__name__}: {error}"}
 
     def _facts(self) -> dict[str, Any]:
@@ -266,7 +266,7 @@ class EngineHost:
         try:
             remains, tasks = client.session.end(), client.session.tasks
             client.session.forget()
-        except Exception as error:
+        except Exception as error:  # calls into a Java that is ending fail in many ways: what remains is looked at again
             return [f"{type(error).__name__}: {error}"]
         return remains + ([f"{workers} Python workers"] if workers else []) + ([f"{tasks} tasks"] if tasks else [])
 

@@ -152,7 +152,7 @@ class Runner:
             self._ownership.lost = error
             self._poke()
             return False
-        except Exception as error:
+        except Exception as error:  # the thread that renews must go on: without it the job is lost
             self._log("WARN", LOGGER, f"could not renew the lease: {error}")
         return True
 
@@ -208,7 +208,7 @@ class Runner:
             if self._steps_begun or not self._claimed:
                 raise
             self._fail(error)
-        except Exception as error:
+        except Exception as error:  # the control plane is told, and decides
             self._fail(self._runtime.explain(error))
 
     def _start(self) -> None:
@@ -321,7 +321,7 @@ class Runner:
                 self._untold.append(Exported(order.operation, self._take_snapshot(started, order.snapshot)))
             except FencedError as error:
                 self._ownership.lost = error
-            except Exception as error:
+            except Exception as error:  # the control plane is told, and the job goes on
                 self._untold.append(ExportFailed(order.operation, _problem(error)))
             self._poke()
 

@@ -102,7 +102,7 @@ def answer(work: Callable[[Any], object], task: Task) -> dict[str, Any]:
         return {"result": to_json(result) if result is not None else None}
     except PitstopError as error:
         return {"error": hidden_in(error.to_dict())}
-    except Exception as error:
+    except Exception as error:  # whoever gave the task is told
         from pitstop.spark.base.failures import explain_task
 
         return {"error": hidden_in(explain_task(error).to_dict())}

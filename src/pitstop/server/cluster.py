@@ -104,7 +104,7 @@ class OwnCluster:
                     self._look_after_master()
                     if self._cluster is not None:
                         return True
-            except Exception:
+            except Exception:  # the loop must go on: jobs wait for the master
                 log.exception("the Spark master could not be looked after; trying again")
             over.wait(LOOK_SECONDS)
         return False
@@ -165,7 +165,7 @@ class OwnCluster:
                         self._changed()
             except StoreError as error:
                 log.warning("the store is away: the cluster cannot be looked after; trying again", reason=error.message)
-            except Exception:
+            except Exception:  # the loop must go on: nobody else looks after master and members
                 log.exception("the cluster could not be looked after; trying again")
 
     def _look_after_master(self) -> bool:

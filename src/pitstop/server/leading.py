@@ -151,7 +151,7 @@ class Leading:
         def lead_on() -> None:
             try:
                 loop.run()
-            except BaseException as error:
+            except BaseException as error:  # raised in the thread that leads
                 failures.append(error)
 
         thread = threading.Thread(target=lead_on, name="control", daemon=True)

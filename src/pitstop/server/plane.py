@@ -160,7 +160,7 @@ class ControlPlane:
         def loop() -> None:
             try:
                 self._leading.run()
-            except Exception:
+            except Exception:  # a server without a control loop would answer and do nothing
                 log.exception("the control loop has ended: the server ends, too")
                 end()
 

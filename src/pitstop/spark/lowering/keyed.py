@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.state import GroupStateTimeout
@@ -153,7 +154,7 @@ def _once(function: KeyedFunction, shown: StructType) -> Callable[[tuple[Any, ..
 def _schema(node: Node, which: str, ddl: str) -> StructType:
     try:
         schema = DataType.fromDDL(ddl)
-    except Exception as error:
+    except PySparkException as error:
         complaint = f"its {which} {ddl!r} is not DDL such as 'n bigint, last string'"
         raise PipelineError(f"Stage '{node.name}' ({node.location}): {complaint}: {first_line(error)}") from error
     if not isinstance(schema, StructType) or not schema.fields:
