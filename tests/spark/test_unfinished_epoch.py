@@ -15,7 +15,7 @@ from pitstop.kit.waiting import wait_until
 from pitstop.model.config import ProcessingGuarantee
 from pitstop.model.data_folder import DataFolder
 from pitstop.outputs.file_epochs import noted
-from pitstop.pipeline.sinks import FilesSink
+from pitstop.pipeline.sink import FilesSink
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint

@@ -12,7 +12,7 @@ from pitstop.machine.local_paths import local_path, scheme_of, whole_pattern
 from pitstop.model.origin import PathOrigin, of_nobody_here
 from pitstop.pipeline import sinks, sources
 from pitstop.pipeline.file_sources import NO_FOLDERS, instead_of_tail
-from pitstop.pipeline.sinks import Sink
+from pitstop.pipeline.sink import Sink
 from pitstop.pipeline.source import Source
 from pitstop.sql import database_tables, delta_tables, topics
 from pitstop.sql.mappings import KEY, VALUE, Column, Mapping, truth
