@@ -24,7 +24,7 @@ class QueryAnswers:
         self._process, self._number = ask()
         self._query = self._process.queries[self._number]
         self._columns = self._rows = self._closed = False
-        """True once columns, or rows, were given out; nobody asks any more."""
+        """True once columns were given out; once rows were; once nobody asks any more."""
         self._alone = self._for_others = 0
         """The times that the query was begun anew: after a process that ended without a word; after one that ended for others."""
 
@@ -50,7 +50,7 @@ class QueryAnswers:
                     self._begin_anew()
                 continue
             if "columns" in answer and self._columns:
-                continue  # the process before has told them
+                continue  # the process before has given them
             self._columns, self._rows = self._columns or "columns" in answer, self._rows or "rows" in answer
             if "rows" in answer:
                 self._process.say({"taken": self._number})

@@ -42,7 +42,7 @@ class DataFolder:
 
     @property
     def _own(self) -> Path:
-        """The folder that only this server and its processes use. Stays; a server of the same name uses it again."""
+        """The folder that only this server and its processes use. It stays, and the next server of that name uses it."""
         return self.root / "servers" / self.server if self.server else self.root
 
     @property
@@ -67,12 +67,12 @@ class DataFolder:
 
     @property
     def session_key(self) -> Path:
-        """Signs the sessions of browsers. The server makes it at its first start."""
+        """The key that signs the sessions of browsers. The server makes it at its first start."""
         return self.root / "session-key"
 
     @property
     def control_lock(self) -> Path:
-        """Locked by the one server of this folder as long as it lives; the file itself stays."""
+        """The lock that the one server of this folder holds as long as it lives. The file itself stays."""
         return self._own / "control.lock"
 
     @property
@@ -82,12 +82,12 @@ class DataFolder:
 
     @property
     def control_socket(self) -> Path:
-        """Wakes the control loop, which makes it and removes it when it ends; runners and doors write to it."""
+        """The socket that wakes the control loop. The loop makes it, and removes it at its end; runners and doors write to it."""
         return self._own / "control.sock"
 
     @property
     def progress_socket(self) -> Path:
-        """Tells the server that a run has reported its progress; it is there while somebody follows what changes."""
+        """The socket to which runs write when they have reported their progress. It is there while somebody follows changes."""
         return self._own / "progress.sock"
 
     @property

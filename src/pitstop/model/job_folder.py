@@ -29,7 +29,7 @@ class JobFolder:
 
     @property
     def socket(self) -> Path:
-        """Wakes the job's run, which makes it and removes it when it ends; the control plane writes to it."""
+        """The socket that wakes the job's run. The run makes it, and removes it at its end; the control plane writes to it."""
         return self.root / "runner.sock"
 
     @property

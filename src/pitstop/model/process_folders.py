@@ -77,7 +77,7 @@ class SpareFolder:
 
     @property
     def ready(self) -> Path:
-        """Written by the spare once its Spark session is up; says, too, which process it is."""
+        """A file that names the process of the spare. The spare writes it once its Spark session is up."""
         return self.root / "ready"
 
     @property
@@ -87,12 +87,12 @@ class SpareFolder:
 
     @property
     def socket(self) -> Path:
-        """Wakes the spare, which makes it; the launcher writes to it."""
+        """The socket that wakes the spare. The spare makes it; the launcher writes to it."""
         return self.root / "wake.sock"
 
     @property
     def answer_socket(self) -> Path:
-        """Wakes the process that waits for an answer of the spare. That process makes it for the time; the spare writes to it."""
+        """The socket that wakes the process that waits for the spare's answer. That process makes it; the spare writes to it."""
         return self.root / "answer.sock"
 
     def task(self, number: int) -> Path:
@@ -138,7 +138,7 @@ class SpareFolder:
 
     @property
     def gate(self) -> Path:
-        """Lets the query go that the spare has started for an update. Written by the spare once the job is its own."""
+        """A file that lets the query go that waits for an update. The spare writes it once the job is its own."""
         return self.root / "gate"
 
     @property
@@ -160,7 +160,7 @@ class EngineFolder:
 
     @property
     def ready(self) -> Path:
-        """Written by the engine once its Spark session is up; says, too, which process it is."""
+        """A file that names the process of the engine. The engine writes it once its Spark session is up."""
         return self.root / "ready"
 
     @property
@@ -175,7 +175,7 @@ class EngineFolder:
 
     @property
     def retired(self) -> Path:
-        """Lets the engine end as soon as no process uses it. Written by a launcher that starts nothing in it any more."""
+        """A file that lets the engine end once no process uses it. A launcher writes it that starts nothing there any more."""
         return self.root / "retired"
 
     @property
