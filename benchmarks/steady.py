@@ -2,7 +2,7 @@
 
 ``python benchmarks/steady.py`` prints one JSON line.
 
-The runs are the real runners, with an engine without Spark that commits an epoch a second, all in this process: so many Sparks
+The runs are the real runners, with a runtime without Spark that commits an epoch a second, all in this process: so many Sparks
 would need 30 GB. The control plane sees what it always sees: leases, reports, facts and a process that lives.
 """
 
@@ -28,8 +28,8 @@ from pitstop.launchers.wake import UnixSocketWake
 from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobSource, JobState, Progress, Version
-from pitstop.runner.engine import Opened
 from pitstop.runner.run import RENEW_SECONDS, Runner
+from pitstop.runner.runtime import Opened
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.registry import SqlRegistry
 from pitstop.store.runner_link import SqlRunnerLink
@@ -40,7 +40,7 @@ OPTIONS = {"processing_guarantee": "exactly_once"}
 
 
 class Epochs:
-    """A query that commits an epoch a second (runner.engine.Started), and the engine that starts it."""
+    """A query that commits an epoch a second (runner.runtime.Started), and the runtime that starts it."""
 
     active = up = first_epoch = True
     outgrown, holds_still = None, False

@@ -15,8 +15,8 @@ from pitstop.pipeline.job import JobDefinition, job
 from pitstop.pipeline.kafka_security import KafkaSecurity, kafka_security
 from pitstop.pipeline.keyed import KeyedStage, co_group
 from pitstop.pipeline.migration import Migration, OffsetMigration, migrate, migrate_offset
-from pitstop.pipeline.sinks import Sink
-from pitstop.pipeline.sources import Source
+from pitstop.pipeline.sink import Sink
+from pitstop.pipeline.source import Source
 from pitstop.pipeline.stages import Pipeline, Stage
 from pitstop.pipeline.statistics import linear_trend, stddev, variance
 from pitstop.pipeline.windows import Session, Window, session, sliding, tumbling

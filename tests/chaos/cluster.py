@@ -15,12 +15,13 @@ from typing import Any
 import psutil
 
 from pitstop.control.decision import REQUESTED
-from pitstop.control.ports import RunHandle
+from pitstop.control.ports.launcher import RunHandle
 from pitstop.errors import PitstopError
 from pitstop.kit.waiting import wait_until
 from pitstop.launchers.processes import find, handle_in, kill_all
-from pitstop.model.data_folder import DataFolder, SpareFolder
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobState
+from pitstop.model.process_folders import SpareFolder
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.registry import SqlRegistry

@@ -4,7 +4,8 @@ import dataclasses
 
 import pytest
 
-from pitstop.control.ports import RunHandle, RunSpec, Started
+from pitstop.control.ports.assignments import AssignmentState
+from pitstop.control.ports.launcher import RunHandle, RunSpec
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, JobSource, JobState, Version
 from pitstop.store.assignments import LOST_SECONDS, SqlAssignments
@@ -39,11 +40,11 @@ def test_a_member_finds_the_runs_that_it_was_given(store):
         store.job(name)
     store.assignments.assign(RunSpec("a", 1, None, "käse"), "member-1")
     store.assignments.assign(RunSpec("b", 1), "member-2")
-    assert store.assignments.runs_of("member-1") == [(RunSpec("a", 1, None, "käse"), Started.ASKED)]
-    assert store.assignments.of_run("a", 1) == ("member-1", Started.ASKED)
+    assert store.assignments.runs_of("member-1") == [(RunSpec("a", 1, None, "käse"), AssignmentState.ASKED)]
+    assert store.assignments.of_run("a", 1) == ("member-1", AssignmentState.ASKED)
     assert store.assignments.of_run("a", 2) is None
-    store.assignments.tell("a", 1, Started.BEGUN)
-    assert store.assignments.runs_of("member-1") == [(RunSpec("a", 1, None, "käse"), Started.BEGUN)]
+    store.assignments.tell("a", 1, AssignmentState.BEGUN)
+    assert store.assignments.runs_of("member-1") == [(RunSpec("a", 1, None, "käse"), AssignmentState.BEGUN)]
     assert store.assignments.load() == {"member-1": 1, "member-2": 1}
 
 
@@ -53,8 +54,8 @@ def test_only_the_run_that_a_job_has_is_anybodys(store):
     store.registry.save_job(dataclasses.replace(job, token=2))
     assert (store.assignments.runs_of("member-1"), store.assignments.load()) == ([], {})
     store.assignments.assign(RunSpec("a", 2), "member-2")
-    store.assignments.tell("a", 1, Started.FAILED)
-    assert store.assignments.runs_of("member-2") == [(RunSpec("a", 2), Started.ASKED)]
+    store.assignments.tell("a", 1, AssignmentState.FAILED)
+    assert store.assignments.runs_of("member-2") == [(RunSpec("a", 2), AssignmentState.ASKED)]
     store.registry.save_job(dataclasses.replace(job, token=2, state=JobState.COMPLETED))
     assert store.assignments.runs_of("member-2") == []
 
@@ -63,7 +64,7 @@ def test_who_is_late_takes_no_later_run_from_its_member(store):
     store.job("a", token=2)
     store.assignments.assign(RunSpec("a", 2), "member-2")
     store.assignments.assign(RunSpec("a", 1), "member-1")
-    assert store.assignments.runs_of("member-2") == [(RunSpec("a", 2), Started.ASKED)]
+    assert store.assignments.runs_of("member-2") == [(RunSpec("a", 2), AssignmentState.ASKED)]
     assert store.assignments.runs_of("member-1") == []
 
 

@@ -4,7 +4,8 @@ import dataclasses
 
 import pytest
 
-from pitstop.control.ports import CONTROL, PROGRESS, RunHandle
+from pitstop.control.ports.launcher import RunHandle
+from pitstop.control.ports.wake import CONTROL, PROGRESS
 from pitstop.errors import FencedError, NotFoundError
 from pitstop.model.job import Progress, Update, Watched
 from pitstop.model.run import EpochCommitted, Observation, Running, StopRun, TakeSnapshot

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from pitstop.control.ports import CONTROL
+from pitstop.control.ports.wake import CONTROL
 from pitstop.launchers.wake import UnixSocketWake
 from pitstop.model.data_folder import DataFolder
 from pitstop.store.database import open_database

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pitstop.control.ports import CONTROL, RunHandle, RunnerLink, RunSpec, Wake
+from pitstop.control.ports.launcher import RunHandle, RunSpec
+from pitstop.control.ports.ownership import RunnerLink
+from pitstop.control.ports.wake import CONTROL, Wake
 from pitstop.model.job import Job
 from pitstop.model.run import Observation
 
@@ -41,7 +43,7 @@ class ScriptedProcess:
 
 
 class ScriptedLauncher:
-    """A control.ports.Launcher whose processes are :class:`ScriptedProcess`. ``link`` makes a link to the store for each."""
+    """A Launcher (control.ports) whose processes are :class:`ScriptedProcess`. ``link`` makes a link to the store for each."""
 
     def __init__(self, link: Callable[[], RunnerLink], wake: Wake) -> None:
         self._link, self._wake = link, wake

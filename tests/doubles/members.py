@@ -13,7 +13,7 @@ from pitstop.store.members import SILENT_SECONDS
 
 
 class MemoryMembers:
-    """A control.ports.Membership in a dict."""
+    """A control.ports.members.Membership in a dict."""
 
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock, self._lock = clock or SystemClock(), threading.Lock()

@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from pitstop.control.ports import CONTROL, PROGRESS, RunHandle, Wake
+from pitstop.control.ports.launcher import RunHandle
+from pitstop.control.ports.wake import CONTROL, PROGRESS, Wake
 from pitstop.control.trying import id_taken, name_taken
 from pitstop.errors import FencedError, NotFoundError, Problem
 from pitstop.kit.clock import Clock, SystemClock
@@ -36,7 +37,7 @@ class Lease:
 
 
 class MemoryRegistry:
-    """A control.ports.Registry in dicts. Values go in and out as they are: callers must not change them.
+    """A control.ports.registry.Registry in dicts. Values go in and out as they are: callers must not change them.
 
     A transaction keeps the values that it overwrites, and puts them back if it fails. One thread at a time is in a transaction.
     """
@@ -369,7 +370,7 @@ class MemoryRegistry:
 
 
 class MemoryRunnerLink:
-    """A control.ports.RunnerLink to a :class:`MemoryRegistry`."""
+    """A control.ports.ownership.RunnerLink to a :class:`MemoryRegistry`."""
 
     def __init__(self, registry: MemoryRegistry, wake: Wake) -> None:
         self._registry, self._wake = registry, wake

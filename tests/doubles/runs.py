@@ -1,4 +1,4 @@
-"""Runs without Spark: the real runner, in threads of this process, with an engine that follows scripts."""
+"""Runs without Spark: the real runner, in threads of this process, with a runtime that follows scripts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from pitstop.control.ports import CONTROL, RunHandle, RunSpec
+from pitstop.control.ports.launcher import RunHandle, RunSpec
+from pitstop.control.ports.wake import CONTROL
 from pitstop.errors import EngineError, FencedError, PitstopError
 from pitstop.kit.ids import new_lineage
 from pitstop.kit.version import __version__
@@ -16,8 +17,8 @@ from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, Progress
 from pitstop.model.retention import Retention
 from pitstop.model.snapshot import SnapshotRecord
-from pitstop.runner.engine import Opened, Ties
 from pitstop.runner.run import RENEW_SECONDS, Runner
+from pitstop.runner.runtime import Opened, Ties
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint, OffsetLog
 from pitstop.snapshots.export import export_checkpoint, record_of
@@ -31,8 +32,8 @@ SNAPSHOT_BYTES = 1196
 WAIT_SECONDS = 30.0
 
 
-class ScriptedEngine:
-    """The runner.engine.Engine for one run of a job whose artifact is a script, on real files. ``now`` stamps its snapshots."""
+class ScriptedRuntime:
+    """The runner.runtime.Runtime for one run of a job whose artifact is a script, on real files. ``now`` stamps its snapshots."""
 
     def __init__(self, data: DataFolder, now: Callable[[], float]) -> None:
         self._data, self._now = data, now
@@ -64,7 +65,7 @@ class ScriptedEngine:
 
 
 class _NothingToRead:
-    """The runner.engine.Whole of a script that ends at once."""
+    """The runner.runtime.Whole of a script that ends at once."""
 
     def run(self) -> None:
         """Do nothing: there is nothing to read."""
@@ -77,7 +78,7 @@ class _NothingToRead:
 
 
 class ScriptedQuery:
-    """A runner.engine.Started that is idle until a test commits an epoch. Its checkpoint holds one epoch to export."""
+    """A runner.runtime.Started that is idle until a test commits an epoch. Its checkpoint holds one epoch to export."""
 
     def __init__(
         self,
@@ -144,9 +145,9 @@ class ThreadRun:
         retention: Retention,
     ) -> None:
         self.token = spec.token
-        self._database, self._wake, self._engine = database, wake, ScriptedEngine(data, now)
+        self._database, self._wake, self._runtime = database, wake, ScriptedRuntime(data, now)
         link = SqlRunnerLink(database, wake, retention=lambda: retention)
-        self._runner = Runner(spec.job_id, spec.token, handle, link, wake, self._engine, _at_once, log=lambda *_: None)
+        self._runner = Runner(spec.job_id, spec.token, handle, link, wake, self._runtime, _at_once, log=lambda *_: None)
         self._waiter, self._killed = wake.waiter(spec.job_id), threading.Event()
         self._thread = threading.Thread(target=self._run, name=handle, daemon=True)
         self._thread.start()
@@ -164,8 +165,8 @@ class ThreadRun:
 
     def commit(self, progress: Progress) -> None:
         """Make the run's query commit the epoch of this progress. The run reports it at its next look, which is soon."""
-        assert self._engine.query is not None, "the run has not begun"
-        self._engine.query.commit(progress)
+        assert self._runtime.query is not None, "the run has not begun"
+        self._runtime.query.commit(progress)
 
     def _run(self) -> None:
         # Not Runner.run: a run that has lost its job while its query is up ends its whole process.
@@ -186,7 +187,7 @@ class ThreadRun:
 
 
 class ThreadLauncher:
-    """A control.ports.Launcher whose runs are threads of this process."""
+    """A control.ports.launcher.Launcher whose runs are threads of this process."""
 
     def __init__(
         self, data: DataFolder, database: Database, wake: MemoryWake, now: Callable[[], float], retention: Retention

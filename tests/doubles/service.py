@@ -22,8 +22,8 @@ from pitstop.model.retention import USUAL, Retention
 from pitstop.outputs.kept import KeptOutputs
 from pitstop.server.backup import Backups
 from pitstop.service.changes import Changes
+from pitstop.service.cluster_results import ClusterInfo, MemberInfo
 from pitstop.service.local import LocalService
-from pitstop.service.results import ClusterInfo, MemberInfo
 from pitstop.store.audit import SqlAudit
 from pitstop.store.catalog import SqlCatalog
 from pitstop.store.database import open_database, sqlite_url

@@ -7,7 +7,7 @@ from collections import Counter
 
 
 class MemoryWake:
-    """A control.ports.Wake between threads."""
+    """A control.ports.wake.Wake between threads."""
 
     def __init__(self) -> None:
         self.wakes: Counter[str] = Counter()
@@ -31,7 +31,7 @@ class MemoryWake:
 
 
 class MemoryWaiter:
-    """A control.ports.Waiter of a :class:`MemoryWake`."""
+    """A control.ports.wake.Waiter of a :class:`MemoryWake`."""
 
     def __init__(self, wake: MemoryWake, name: str) -> None:
         self._wake, self.name = wake, name

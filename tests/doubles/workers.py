@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-from pitstop.control.ports import Standby
+from pitstop.control.ports.workers import Standby
 from pitstop.errors import NotFoundError, UsageError
 from pitstop.model.adoption import Adoption
 from pitstop.model.config import JobConfig
@@ -22,7 +22,7 @@ _ROWS = "rows"
 
 
 class ScriptedWorkers:
-    """A control.ports.Workers that does its tasks at once, in this process."""
+    """A control.ports.workers.Workers that does its tasks at once, in this process."""
 
     def compile(self, task: Compile) -> Compilation:
         plan = Script.read(task.source.artifact).plan.to_dict()

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pitstop.control.ports import Started
+from pitstop.control.ports.assignments import AssignmentState
 from pitstop.launchers.processes import find, handle_in, kill_all
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import JobState
@@ -29,7 +29,7 @@ def test_a_machine_that_is_lost_with_driver_and_executors_costs_no_row(stack, tm
     wait_until(lambda: len(lines_of(tmp_path / "out")) > 200, SECONDS, "the job writes")
     token = registry.get_job(job.id).token
     lost, state = assignments.of_run(job.id, token)
-    assert state is Started.BEGUN
+    assert state is AssignmentState.BEGUN
     name = next(member.name for member in client.service.server_info().members if member.uuid == lost)
     told = [json.loads(line) for line in data.member(name).member_log.open()]
     assert all({"time", "level", "logger", "msg", "member"} <= line.keys() for line in told)
@@ -43,7 +43,7 @@ def test_a_machine_that_is_lost_with_driver_and_executors_costs_no_row(stack, tm
     job.wait_started(SECONDS)
     again = registry.get_job(job.id).token
     assert again > token
-    assert assignments.of_run(job.id, again)[1] is Started.BEGUN
+    assert assignments.of_run(job.id, again)[1] is AssignmentState.BEGUN
     driver = registry.handle_of(job.id, again)
     job.suspend()
     assert job.status is JobState.SUSPENDED

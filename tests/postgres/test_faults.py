@@ -6,7 +6,7 @@ import time
 import psycopg
 import pytest
 
-from pitstop.control.ports import RunHandle
+from pitstop.control.ports.launcher import RunHandle
 from pitstop.errors import StoreError
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, JobSource, JobState, Progress, Version

@@ -11,15 +11,16 @@ from pitstop.control.controller import Controller
 from pitstop.control.invariants import violations
 from pitstop.control.life import due_at
 from pitstop.control.means import Means
-from pitstop.control.ports import RunHandle
+from pitstop.control.ports.launcher import RunHandle
 from pitstop.control.scaling import Scaler
 from pitstop.control.snapshot_use import job_that_needs
 from pitstop.errors import FencedError, IncompatibleError, PipelineError, StoreError
 from pitstop.model.cluster import Member, MemberState
 from pitstop.model.config import JobConfig, ProcessingGuarantee
-from pitstop.model.data_folder import CHECKPOINT_PREFIX, DataFolder
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobSource, JobState, Starting, Version, Watched
 from pitstop.model.job_event import StateChange
+from pitstop.model.job_folder import CHECKPOINT_PREFIX
 from pitstop.model.operation import OperationState, Submit
 from pitstop.model.retention import USUAL
 from pitstop.model.task import Compilation
@@ -29,8 +30,8 @@ from tests.doubles.clock import ManualClock
 from tests.doubles.files import MemoryFiles
 from tests.doubles.registry import MemoryRegistry, MemoryRunnerLink
 from tests.doubles.wake import MemoryWake
-from tests.simulation.engine import PLAN, SOURCE, SimulatedEngine, Sink
 from tests.simulation.fragile import Faults, Fragile, Moments, fragile_files
+from tests.simulation.runtime import PLAN, SOURCE, SimulatedRuntime, Sink
 
 DATA = DataFolder(Path("/data"))
 MEMBERS = ("a", "b", "c", "d")
@@ -39,15 +40,15 @@ RUN_STATES = (JobState.STARTING, JobState.RUNNING)
 
 
 class Process:
-    """One runner process: the real runner on a simulated engine."""
+    """One runner process: the real runner on a simulated runtime."""
 
     def __init__(self, world, handle, spec):
         self.handle, self.spec, self._world = handle, spec, world
         self.moments = Moments()
         self.link = Fragile(MemoryRunnerLink(world.registry, world.wake), self.moments, world.store_faults)
-        engine = SimulatedEngine(world, self.moments)
+        runtime = SimulatedRuntime(world, self.moments)
         at_once = {"spawn": lambda work: work(), "pause": lambda seconds: None}
-        self.runner = Runner(spec.job_id, spec.token, handle, self.link, world.wake, engine, **at_once)
+        self.runner = Runner(spec.job_id, spec.token, handle, self.link, world.wake, runtime, **at_once)
         self.alive, self.begun, self.hangs = True, False, False
 
     @property
@@ -85,7 +86,7 @@ class Process:
 
 
 class Processes:
-    """The launcher and the workers (control.ports.Launcher and Workers)."""
+    """The launcher and the workers (control.ports.launcher.Launcher and Workers)."""
 
     def __init__(self, world):
         self._world = world
@@ -146,7 +147,7 @@ class Processes:
 
 
 class Held:
-    """A warm runner (control.ports.Standby)."""
+    """A warm runner (control.ports.workers.Standby)."""
 
     id = "warm"
 
@@ -217,7 +218,7 @@ class World:
         self.controller = Controller(means, lambda: None, self.work.append, Scaler(self, self.clock, SCALE_UP_SECONDS))
 
     def list(self):
-        """The members (control.ports.Members)."""
+        """The members (control.ports.members.Members)."""
         states = {name: MemberState.LEAVING if name in self.leaving else MemberState.ACTIVE for name in self.there}
         return [Member(name, name, "127.0.0.1", "1.0", 1, state) for name, state in states.items()]
 

@@ -259,6 +259,11 @@ def test_a_job_whose_checkpoint_was_removed_by_hand_does_not_start_empty(spark, 
         start_point(job, environment, DataFolder(tmp_path), "l1", lambda: None)
 
 
+def own(stage, state):
+    """A stage with state of its own, of these fields."""
+    return stage.group_by("k").map_stateful("own", lambda held, row: (1,), state, "n bigint")
+
+
 @pytest.mark.parametrize(
     ("build", "message"),
     [
@@ -270,6 +275,8 @@ def test_a_job_whose_checkpoint_was_removed_by_hand_does_not_start_empty(spark, 
         (lambda s: s.merge(s.select("k")), r"differ in columns \(at, ts, v\)"),
         (lambda s: s.group_by("k").rolling_aggregate("r", v=ps.count()), r"Stage 'r' \(.*\) would have two columns 'v': rename"),
         (lambda s: s.transform(lambda df: 1 / 0), "failed in its own function: ZeroDivisionError"),
+        (lambda s: own(s, "n bigin"), r"Stage 'own' \(.*\): its state 'n bigin' is not DDL such as 'n bigint, last string'"),
+        (lambda s: own(s, "n string collate NOPE"), r"Stage 'own' \(.*\): its state 'n string collate NOPE' is not DDL"),
     ],
 )
 def test_a_wrong_stage_is_named_in_one_sentence(spark, build, message):

@@ -10,12 +10,12 @@ from contextlib import contextmanager
 import pytest
 
 import pitstop as ps
-from pitstop.control.ports import NoOtherRun
+from pitstop.control.ports.ownership import NoOtherRun
 from pitstop.kit.waiting import wait_until
 from pitstop.model.config import ProcessingGuarantee
 from pitstop.model.data_folder import DataFolder
 from pitstop.outputs.file_epochs import noted
-from pitstop.pipeline.sinks import FilesSink
+from pitstop.pipeline.sink import FilesSink
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint

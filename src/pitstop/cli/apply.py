@@ -23,7 +23,7 @@ from pitstop.model.operation import Cancel, Discard, Resume, Suspend
 from pitstop.model.option_values import stages_to_drop
 from pitstop.model.report import Report
 from pitstop.service.api import SubmitRequest
-from pitstop.service.results import JobStatus
+from pitstop.service.job_results import JobStatus
 
 _SIGNS = {Step.CREATE: "+", Step.UPDATE: "~", Step.RESUME: ">", Step.SUSPEND: ">", Step.DELETE: "-"}
 _DOING = {

@@ -17,7 +17,7 @@ from pitstop.kit.counts import counted
 from pitstop.model.cluster import EngineInfo
 from pitstop.model.job import JobState
 from pitstop.model.operation import Restart
-from pitstop.service.results import JobStatus
+from pitstop.service.job_results import JobStatus
 
 app = typer.Typer(help="Show the cluster, or change its members.", invoke_without_command=True)
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of a member")]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pitstop.errors import ConflictError
 from pitstop.model.job import JobState
 from pitstop.model.operation import Cancel, PlainRequest, Restart, Resume, Suspend
-from pitstop.service.results import JobStatus
+from pitstop.service.job_results import JobStatus
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from pitstop.kit.counts import counted
 from pitstop.kit.durations import milliseconds
 from pitstop.machine.log_levels import LogLevel
 from pitstop.service.api import Service
-from pitstop.service.results import LogPage
+from pitstop.service.log_results import LogPage
 
 POLL_SECONDS = 0.3
 PAGE_LINES = 10_000

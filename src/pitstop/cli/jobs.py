@@ -34,7 +34,7 @@ from pitstop.kit.ids import check_name
 from pitstop.model.job import JobState
 from pitstop.model.operation import Configure, Rollback, StateAtStart
 from pitstop.service.api import SubmitRequest
-from pitstop.service.results import CheckResult, JobStatus, UpdateResult
+from pitstop.service.job_results import CheckResult, JobStatus, UpdateResult
 
 Artifact = Annotated[str, typer.Argument(metavar="ARTIFACT", help="A .py, .zip, .whl or .sql file, or its URL")]
 Arguments = Annotated[list[str] | None, typer.Argument(metavar="ARGS", help="Arguments of the job")]

@@ -10,7 +10,7 @@ from pitstop.kit.clock import days_ahead, iso
 from pitstop.kit.counts import counted
 from pitstop.model.job import JobState, Progress
 from pitstop.model.left_out import WANTED
-from pitstop.service.results import JobStatus
+from pitstop.service.job_results import JobStatus
 
 if TYPE_CHECKING:
     from pitstop.service.job_views import JobGraph

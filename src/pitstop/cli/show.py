@@ -27,7 +27,7 @@ from pitstop.model.options import as_written
 from pitstop.service.history import Step
 
 if TYPE_CHECKING:
-    from pitstop.service.results import JobStatus
+    from pitstop.service.job_results import JobStatus
 
 USUAL_LEVEL = "usual"
 """Written in the place of a level to take back what was set."""

@@ -32,7 +32,7 @@ def together(deed: Callable[[T], R], things: Iterable[T]) -> Iterator[tuple[T, R
                 return
             try:
                 results[number].put(deed(pending[number]))
-            except Exception as error:
+            except Exception as error:  # the caller gets it in the thing's turn
                 results[number].put(error)
 
     for _ in range(min(MOST, len(pending))):

@@ -20,7 +20,7 @@ from pitstop.errors import ConflictError, PitstopError, UsageError
 from pitstop.kit.counts import counted
 from pitstop.model.job import JobState
 from pitstop.model.operation import Cancel, Discard
-from pitstop.service.results import JobStatus
+from pitstop.service.job_results import JobStatus
 
 START_SECONDS = 300.0
 SETTLED = (JobState.RUNNING, JobState.SUSPENDED, JobState.COMPLETED, JobState.FAILED)

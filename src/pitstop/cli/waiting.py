@@ -15,7 +15,7 @@ from pitstop.cli.together import together
 from pitstop.cli.verbs import chosen_jobs, name_of, tell
 from pitstop.errors import ConflictError, PitstopError
 from pitstop.model.job import DisplayStatus, JobState
-from pitstop.service.results import JobStatus
+from pitstop.service.job_results import JobStatus
 
 _ENDED = "ended"
 _FOR = (*(status.value.lower() for status in DisplayStatus), _ENDED)

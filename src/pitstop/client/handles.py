@@ -17,7 +17,7 @@ from pitstop.model.snapshot import SnapshotRecord
 from pitstop.model.typed_options import JobOptions
 from pitstop.service.api import Service, SubmitRequest
 from pitstop.service.kept_artifacts import Artifact
-from pitstop.service.results import LoggerLevel
+from pitstop.service.log_results import LoggerLevel
 
 
 def connect(url: str | None = None, token: str | None = None) -> Client:

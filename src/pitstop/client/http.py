@@ -22,22 +22,14 @@ from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.model.task import StateRows
 from pitstop.service.api import ADOPT_SECONDS, NOTHING_SAID, UPDATE_SECONDS, SubmitRequest
 from pitstop.service.asked import not_in_time
+from pitstop.service.cluster_results import Backup, ClusterInfo
 from pitstop.service.history import JobHistory, Step
+from pitstop.service.job_results import CheckResult, JobEvents, JobStatus, KeptState, UpdateResult
 from pitstop.service.job_views import JobGraph, JobVerb, JobVersion, OptionInForce
 from pitstop.service.kept_artifacts import Artifact
-from pitstop.service.results import (
-    Backup,
-    CheckResult,
-    ClusterInfo,
-    JobEvents,
-    JobStatus,
-    KeptState,
-    LoggerLevel,
-    LogPage,
-    SnapshotDiff,
-    UpdateResult,
-)
+from pitstop.service.log_results import LoggerLevel, LogPage
 from pitstop.service.settings import ServerSettings
+from pitstop.service.snapshot_results import SnapshotDiff
 from pitstop.service.sql_results import Result
 
 PARQUET = "application/vnd.apache.parquet"

@@ -9,11 +9,7 @@ from urllib.parse import quote
 from pitstop.client.connection import HttpConnection, without_none
 from pitstop.kit.ids import check_name
 from pitstop.maps.model import Entry, EventKind, JournalEvent
-from pitstop.service.results import (
-    FoundEntries,
-    JournalPage,
-    MapFacts,
-)
+from pitstop.service.map_results import FoundEntries, JournalPage, MapFacts
 
 
 class HttpMaps(HttpConnection):

@@ -27,8 +27,9 @@ from pitstop.model.snapshot import SnapshotRecord
 from pitstop.model.typed_options import JobOptions
 from pitstop.service.api import Service, SubmitRequest
 from pitstop.service.history import JobHistory, Step
+from pitstop.service.job_results import JobStatus, UpdateResult
 from pitstop.service.job_views import JobGraph, JobVerb, JobVersion, OptionInForce
-from pitstop.service.results import JobStatus, LoggerLevel, UpdateResult
+from pitstop.service.log_results import LoggerLevel
 
 STARTED = (JobState.RUNNING, JobState.SUSPENDED, JobState.COMPLETED, JobState.FAILED)
 ENDED = (JobState.COMPLETED, JobState.FAILED)

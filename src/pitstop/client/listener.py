@@ -88,7 +88,7 @@ class StatusListener:
     def _call(self, change: StateChange) -> None:
         try:
             self._function(change)
-        except Exception:
+        except Exception:  # the function is the user's: it must not end the listener
             log.exception("a status listener of job %s failed at %s", self._job_id, change.text)
 
     def _say_away(self, error: PitstopError, seconds: float) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from pitstop.kit.wire import json_text
 from pitstop.maps.model import Entry
 from pitstop.service.api import Service
-from pitstop.service.results import JournalPage
+from pitstop.service.map_results import JournalPage
 
 
 class MapHandle:

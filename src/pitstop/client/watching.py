@@ -12,7 +12,7 @@ from pitstop.client.http import HttpService
 from pitstop.errors import StoreError, UnreachableError, WaitTimeoutError
 from pitstop.model.job import JobState, Progress
 from pitstop.service.asked import not_in_time
-from pitstop.service.results import JobStatus
+from pitstop.service.job_results import JobStatus
 
 _NO_PROGRESS = Progress()
 

@@ -22,7 +22,7 @@ from pitstop.control.actions import (
     WorldAction,
 )
 from pitstop.control.means import Means
-from pitstop.control.ports import RunSpec
+from pitstop.control.ports.launcher import RunSpec
 from pitstop.control.preparing import Preparer
 from pitstop.control.retention import drop_checkpoint, drop_state, remove_replaced, remove_snapshot
 from pitstop.control.sizes import last_sizes
@@ -64,7 +64,7 @@ class Acting:
             self._means.launcher.start(RunSpec(job.id, job.token, action.standby, job.name, job.version.config.engine_to_run_in))
         except (FencedError, StoreError):
             raise  # what the job becomes could not be told now either: the launch is done again
-        except Exception as error:
+        except Exception as error:  # whatever kept the run from starting is the answer
             away = _has_no_room(error)
             facts = {"job": job.id, "token": job.token, "reason": str(error)}
             log.warning("a run could not be started", **facts, exc_info=None if away else error)
@@ -82,7 +82,7 @@ class Acting:
             sizes = last_sizes(self._means.registry, job)
             record = export_suspended(job, self._means.data, action.snapshot, sizes, self._means.files)
             fact: Fact = Exported(action.operation, record)
-        except Exception as error:
+        except Exception as error:  # the operation is answered with it
             fact = ExportFailed(action.operation, _problem(error, "The export failed"))
         self._say(job, fact)
 
@@ -90,7 +90,7 @@ class Acting:
     def _prepare_update(self, action: PrepareUpdate, job: Job) -> None:
         try:
             fact: Fact = self._preparer.prepare(job, action.operation)
-        except Exception as error:
+        except Exception as error:  # the operation is answered with it
             problem = _problem(error, "The new version could not be made ready")
             fact = PreparationFailed(action.operation, problem, action.moves_state)
         self._say(job, fact)

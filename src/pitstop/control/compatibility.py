@@ -9,7 +9,8 @@ from typing import Any
 
 from pitstop.control.going_back import check_present, check_snapshot, own_snapshot, told_of_snapshot, written_since
 from pitstop.control.places import refuse_shared
-from pitstop.control.ports import Registry, Standby, Workers
+from pitstop.control.ports.registry import Registry
+from pitstop.control.ports.workers import Standby, Workers
 from pitstop.errors import ConflictError, DropError, IncompatibleError, NotFoundError
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobSource, JobState, Version

@@ -21,7 +21,7 @@ from pitstop.control.means import Means
 from pitstop.control.owed import owed
 from pitstop.control.performing import Performer
 from pitstop.control.places import unless_shared
-from pitstop.control.ports import CONTROL
+from pitstop.control.ports.wake import CONTROL
 from pitstop.control.preparing import Preparer
 from pitstop.control.retention import has_state
 from pitstop.control.scaling import Scaler
@@ -76,7 +76,7 @@ class Controller:
                 except StoreError as error:
                     self._liveness.start_anew()
                     log.warning("the store is away; trying again", reason=error.message)
-                except Exception:
+                except Exception:  # without its loop a control plane would do nothing for any job
                     log.exception("a round of the control loop failed; trying again")
                 waiter.wait(self._until_next())
         finally:
@@ -189,7 +189,7 @@ class Controller:
             self._stuck.add(job_id)
             log.warning("an event could not be handled; trying again", job=job_id, reason=error.message)
             return False
-        except Exception:
+        except Exception:  # the events of other jobs go on; those of this one wait for the next round
             self._stuck.add(job_id)
             log.exception("an event could not be handled; trying again", job=job_id, kind=type(event).__name__)
             return False

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from pitstop.control.places import sinks_of
-from pitstop.control.ports import Registry
+from pitstop.control.ports.registry import Registry
 from pitstop.errors import IncompatibleError, SnapshotError
 from pitstop.model.job import Job, Version
 from pitstop.model.operation import GoingBack, StateAtStart

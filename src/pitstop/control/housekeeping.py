@@ -43,7 +43,7 @@ class Housekeeper:
                 self._sweep()
         except FencedError:
             pass
-        except Exception:
+        except Exception:  # the control loop goes on without what is only prepared or swept
             log.exception("the control loop could not prepare or sweep; trying again")
 
     def _sweep(self) -> None:

@@ -34,7 +34,7 @@ class Lanes:
             self._lanes[lane] = deque([work])
         try:
             self._spawn(lambda: self._do_next(lane))
-        except Exception:  # nothing is kept that nobody does: whoever put it does so again
+        except RuntimeError:  # no thread is left: nothing is kept that nobody does, and whoever put it does so again
             with self._lock:
                 del self._lanes[lane]
                 self._lock.notify_all()
@@ -59,7 +59,7 @@ class Lanes:
             if self._has_more_after(lane):
                 try:
                     self._spawn(lambda: self._do_next(lane))
-                except Exception:  # a machine without threads left: this one goes on
+                except RuntimeError:  # a machine without threads left: this one goes on
                     self._do_next(lane)
 
     def _has_more_after(self, lane: str) -> bool:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import structlog
 
-from pitstop.control.ports import Launcher, Registry
+from pitstop.control.ports.launcher import Launcher
+from pitstop.control.ports.registry import Registry
 from pitstop.errors import StoreError
 from pitstop.kit.clock import Clock
 from pitstop.model.job import Job, JobState

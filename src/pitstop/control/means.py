@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pitstop.control.ports import Launcher, Outputs, Registry, Wake, Workers
+from pitstop.control.ports.launcher import Launcher
+from pitstop.control.ports.outputs import Outputs
+from pitstop.control.ports.registry import Registry
+from pitstop.control.ports.wake import Wake
+from pitstop.control.ports.workers import Workers
 from pitstop.kit.clock import Clock
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.retention import USUAL, Retention

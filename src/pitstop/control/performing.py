@@ -101,7 +101,7 @@ class Performer:
             # If another control plane leads by now, this loop ends and that one makes up for it. If not, it must be done here.
             log.warning("an action was not done: this control plane may not lead", job=job.id, reason=error.message)
             self._do_later(job, action, failures)
-        except Exception:
+        except Exception:  # an action that has failed is done again: the loop and other actions go on
             again = "housekeeping makes up for it" if action.retry is Retry.NEVER else "trying again"
             log.exception(f"an action failed; {again}", job=job.id, action=type(action).__name__)
             self._do_later(job, action, failures)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pitstop.control.life import Event
-from pitstop.control.ports import Registry
+from pitstop.control.ports.registry import Registry
 from pitstop.errors import ConflictError
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, JobState, Starting, Version, Watched

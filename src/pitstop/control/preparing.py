@@ -6,7 +6,8 @@ import dataclasses
 import threading
 
 from pitstop.control.compatibility import Judge
-from pitstop.control.ports import Registry, Workers
+from pitstop.control.ports.registry import Registry
+from pitstop.control.ports.workers import Workers
 from pitstop.control.scaling import as_update
 from pitstop.control.sizes import last_sizes
 from pitstop.errors import ConflictError, NotFoundError

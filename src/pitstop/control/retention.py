@@ -7,9 +7,10 @@ import shutil
 from collections.abc import Collection
 from pathlib import Path
 
-from pitstop.control.ports import Registry
-from pitstop.model.data_folder import CHECKPOINT_PREFIX, DataFolder, snapshot_begun
+from pitstop.control.ports.registry import Registry
+from pitstop.model.data_folder import DataFolder, snapshot_begun
 from pitstop.model.job import Asked, Job, JobSource, JobState, Starting, Watched
+from pitstop.model.job_folder import CHECKPOINT_PREFIX
 from pitstop.model.operation import UpdateJob, rescaling_snapshot
 from pitstop.model.retention import USUAL, Retention
 from pitstop.model.snapshot import SnapshotRecord

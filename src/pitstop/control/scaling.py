@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from pitstop.control.actions import FailExports, KillRun
 from pitstop.control.decision import Decision, answer_all, ended, fenced, suspended, waiting
-from pitstop.control.ports import Members
+from pitstop.control.ports.members import Members
 from pitstop.errors import ConflictError, StoreError
 from pitstop.kit.clock import Clock
 from pitstop.kit.counts import counted

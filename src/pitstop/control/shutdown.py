@@ -8,7 +8,9 @@ from collections.abc import Callable, Sequence
 from pitstop.control.actions import SendCommand
 from pitstop.control.life import Leave, decide
 from pitstop.control.liveness import RUNNING_STATES
-from pitstop.control.ports import Launcher, Registry, Wake
+from pitstop.control.ports.launcher import Launcher
+from pitstop.control.ports.registry import Registry
+from pitstop.control.ports.wake import Wake
 from pitstop.model.job import Job, JobState
 
 LOOK_SECONDS = 0.1

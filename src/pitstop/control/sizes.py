@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pitstop.control.ports import Registry
+from pitstop.control.ports.registry import Registry
 from pitstop.model.job import Job
 from pitstop.plan.model import Plan
 from pitstop.plan.sizes import state_sizes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pitstop.control.ports import Registry
+from pitstop.control.ports.registry import Registry
 from pitstop.control.retention import has_begun
 from pitstop.model.config import ProcessingGuarantee
 from pitstop.model.data_folder import DataFolder

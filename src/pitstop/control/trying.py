@@ -7,7 +7,7 @@ from typing import cast
 
 from pitstop.control.actions import Finish
 from pitstop.control.life import decide
-from pitstop.control.ports import Registry
+from pitstop.control.ports.registry import Registry
 from pitstop.errors import ConflictError, EngineError, PitstopError
 from pitstop.model.job import Job
 from pitstop.model.operation import (

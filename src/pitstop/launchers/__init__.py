@@ -1,4 +1,4 @@
 """Processes on this machine: runners, warm spares and workers are started, watched, woken and ended here.
 
-Law: knows processes and where their files are, not what jobs are for; implements control.ports.Launcher and Wake.
+Law: knows processes and where their files are, not what jobs are for; implements control.ports.launcher.Launcher and Wake.
 """

@@ -14,7 +14,7 @@ from typing import Any
 
 import structlog
 
-from pitstop.control.ports import RunHandle
+from pitstop.control.ports.launcher import RunHandle
 from pitstop.errors import EngineError, NotFoundError
 from pitstop.kit.jsonable import from_json
 from pitstop.kit.version import __version__
@@ -22,7 +22,8 @@ from pitstop.kit.waiting import wait_until
 from pitstop.launchers.engine_socket import connect
 from pitstop.launchers.processes import Child, handle_in, handle_of, is_alive, kill_all, pid_of, write_json
 from pitstop.model.cluster import EngineInfo
-from pitstop.model.data_folder import DataFolder, EngineFolder
+from pitstop.model.data_folder import DataFolder
+from pitstop.model.process_folders import EngineFolder
 
 log = structlog.get_logger("pitstop.launcher")
 INFOS_SECONDS = 5.0

@@ -8,7 +8,8 @@ from typing import Any
 
 import structlog
 
-from pitstop.control.ports import CONTROL, RunHandle, RunSpec, Wake
+from pitstop.control.ports.launcher import RunHandle, RunSpec
+from pitstop.control.ports.wake import CONTROL, Wake
 from pitstop.errors import EngineError, NotFoundError
 from pitstop.kit.jsonable import from_json
 from pitstop.launchers.archiving import Archiving
@@ -23,7 +24,8 @@ from pitstop.machine.rotating import Rotation
 from pitstop.model.adoption import Adoption
 from pitstop.model.cluster import EngineInfo
 from pitstop.model.config import OWN_ENGINE
-from pitstop.model.data_folder import DataFolder, SpareFolder, WorkerFolder
+from pitstop.model.data_folder import DataFolder
+from pitstop.model.process_folders import SpareFolder, WorkerFolder
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.model.task import Adopt, Compilation, Compile, ExportState, ImportState, QueryState, StateRows, Task
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import structlog
 
-from pitstop.control.ports import Assignments, Launcher, Members, RunHandle, RunSpec, Started
+from pitstop.control.ports.assignments import Assignments, AssignmentState
+from pitstop.control.ports.launcher import Launcher, RunHandle, RunSpec
+from pitstop.control.ports.members import Members
 from pitstop.kit.waiting import wait_until
 from pitstop.launchers.processes import is_of_this_boot
 from pitstop.model.cluster import MemberState
@@ -15,7 +17,7 @@ KILL_SECONDS = 5.0
 
 
 class MembersLauncher:
-    """control.ports.Launcher that lets the member with the fewest runs for its cores start each run.
+    """A Launcher (control.ports) that lets the member with the fewest runs for its cores start each run.
 
     ``here`` starts what a warm process of this machine has made itself ready for, and every run while there is no member.
     """
@@ -38,7 +40,7 @@ class MembersLauncher:
         if assignment is None:
             return self._here.start_failed(job_id, token)
         member, state = assignment
-        return state is Started.FAILED or (state is Started.ASKED and member not in self._taking())
+        return state is AssignmentState.FAILED or (state is AssignmentState.ASKED and member not in self._taking())
 
     def prepare(self) -> None:
         self._here.prepare()
@@ -59,7 +61,7 @@ class MembersLauncher:
     def _is_under_way(self, spec: RunSpec) -> bool:
         """Return True if a member has the run already: a control plane that has just begun to lead asks for it again."""
         assignment = self._assignments.of_run(spec.job_id, spec.token)
-        return assignment is not None and assignment[1] is not Started.FAILED and assignment[0] in self._taking()
+        return assignment is not None and assignment[1] is not AssignmentState.FAILED and assignment[0] in self._taking()
 
     def _least_busy(self) -> str | None:
         taking, load = self._taking(), self._assignments.load()

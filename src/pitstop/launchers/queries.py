@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import json
 import math
-import queue
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Mapping
 
-from pitstop.control.ports import RunHandle
-from pitstop.errors import BusyError, EngineError, UsageError, from_dict
+from pitstop.errors import BusyError, EngineError
 from pitstop.kit.jsonable import to_json
-from pitstop.launchers.processes import handle_of, kill_all
+from pitstop.launchers.processes import handle_of
+from pitstop.launchers.query_answers import QueryAnswers
+from pitstop.launchers.query_child import OpenQuery, QueryChild
 from pitstop.launchers.spent_seconds import SpentSeconds
 from pitstop.machine.rotating import Rotation, start_pump
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.selecting import (
-    BEGIN_ANEW,
     HOUR_SECONDS,
     MOST_ROWS,
     OPERATOR,
@@ -37,161 +32,12 @@ from pitstop.model.selecting import (
 IDLE_SECONDS = 15 * 60.0
 """The seconds without a query after which the process is ended: it keeps a JVM."""
 START_SECONDS = 120.0
-QUIET_SECONDS = 15.0
-"""The seconds without rows after which a caller hears that a stream has none yet."""
 MOST_OPEN = 32
 """The most queries at once. Each may keep a thread, and as many rows as a query gives."""
 MOST_OF_ONE = 8
 """The most queries at once of one viewer."""
-MOST_ANEW = 5
-"""The most times that a query is begun anew because its process had to be ended for another one."""
 BARRED_SECONDS = 60.0
 """The seconds for which a viewer waits whose query could be ended with its process alone: all others began anew for it."""
-MOST_REMEMBERED = 200
-"""The most ended queries whose viewers a process remembers."""
-UNTAKEN_SECONDS = 300.0
-"""The seconds after which a query is ended if nobody takes its answers."""
-
-Answer = dict[str, Any]
-_WAKE: Answer = {}
-"""The last of a query's answers: nobody asks for the query any more, or its process is gone."""
-
-
-@dataclass
-class _Query:
-    """A query that a process carries out."""
-
-    answers: queue.Queue[Answer] = field(default_factory=queue.Queue)
-    """The answers, never more batches than the process may send before some are taken."""
-    left_at: float | None = None
-    """The time at which the last answer was given out; None while somebody waits for one."""
-    given_up: bool = False
-    """True if the query was ended because nobody took its answers."""
-
-    def given_up_in(self) -> float:
-        """Return the seconds that are left until the query is ended if nobody asks for an answer."""
-        return UNTAKEN_SECONDS - (0.0 if self.left_at is None else time.monotonic() - self.left_at)
-
-
-@dataclass
-class _Process:
-    started: subprocess.Popen[str]
-    handle: RunHandle | None
-    ready: threading.Event = field(default_factory=threading.Event)
-    over: threading.Event = field(default_factory=threading.Event)
-    """Set once the process has ended and all that it has sent is in the answers."""
-    queries: dict[int, _Query] = field(default_factory=dict)
-    """Number of a query -> the query."""
-    going: set[int] = field(default_factory=set)
-    """The numbers of the queries that the process has not ended yet, also if nobody asks for them any more."""
-    users: dict[int, str] = field(default_factory=dict)
-    """Number of a query -> its viewer."""
-    blamed: int | None = None
-    """The query for which the process ends, as it has said itself; None if it ends without a word."""
-    writing: threading.Lock = field(default_factory=threading.Lock)
-
-    def remember(self, number: int, user: str) -> None:
-        """Note whose a query is. It may be blamed a while after its end, so that those of the last ones stay."""
-        for old in list(self.users)[:-MOST_REMEMBERED]:
-            if old not in self.going and old not in self.queries:
-                del self.users[old]
-        self.users[number] = user
-
-    def of_user(self, user: str) -> int:
-        """Return the number of a viewer's queries that are not ended yet."""
-        return sum(1 for number in self.going | self.queries.keys() if self.users.get(number) == user)
-
-    def say(self, message: Answer) -> None:
-        assert self.started.stdin is not None
-        with self.writing, contextlib.suppress(OSError, ValueError):
-            self.started.stdin.write(json.dumps(message) + "\n")
-            self.started.stdin.flush()
-
-    def end_query(self, number: int) -> bool:
-        """Note that nobody asks for a query any more; return False if that was noted before."""
-        query = self.queries.pop(number, None)
-        if query is not None:
-            self.say({"cancel": number})
-            query.answers.put(_WAKE)
-        return query is not None
-
-
-class _Answers:
-    """service.selecting.Answers of one query. If its process ends before it has given a row, another process begins it anew."""
-
-    def __init__(self, ask: Callable[[], tuple[_Process, int]], rest: Callable[[], None], log: str) -> None:
-        """``ask`` sends the query to a process, and returns that process and the query's number in it. ``log``: its log."""
-        self._ask, self._rest, self._log = ask, rest, log
-        self._process, self._number = ask()
-        self._query = self._process.queries[self._number]
-        self._columns = self._rows = self._closed = False
-        """True once columns, or rows, were given out; nobody asks any more."""
-        self._alone = self._for_others = 0
-        """The times that the query was begun anew: after a process that ended without a word; after one that ended for others."""
-
-    def __iter__(self) -> Iterator[Answer]:
-        return self
-
-    def __next__(self) -> Answer:
-        self._query.left_at = None
-        try:
-            return self._wait()
-        finally:
-            self._query.left_at = time.monotonic()
-
-    def _wait(self) -> Answer:
-        quiet_at = time.monotonic() + QUIET_SECONDS
-        while self._number in self._process.queries:
-            try:
-                answer = self._query.answers.get(timeout=max(quiet_at - time.monotonic(), 0.0))
-            except queue.Empty:
-                return {"quiet": True}
-            if answer is _WAKE:
-                if self._number in self._process.queries:
-                    self._begin_anew()
-                continue
-            if "columns" in answer and self._columns:
-                continue  # the process before has told them
-            self._columns, self._rows = self._columns or "columns" in answer, self._rows or "rows" in answer
-            if "rows" in answer:
-                self._process.say({"taken": self._number})
-            if "error" in answer or "end" in answer:
-                self.close()
-            if "error" in answer:
-                raise from_dict(answer["error"])
-            if "end" in answer:
-                break
-            return answer
-        if self._query.given_up:
-            raise UsageError(f"Nobody has taken rows of the query for {UNTAKEN_SECONDS:.0f} seconds: it was ended.")
-        raise StopIteration
-
-    def close(self) -> None:
-        self._closed = True
-        if self._process.end_query(self._number):
-            self._rest()
-
-    def _begin_anew(self) -> None:
-        for_another = self._process.blamed is not None
-        if self._rows or self._alone or self._for_others >= MOST_ANEW:
-            self.close()
-            if for_another:
-                raise EngineError(
-                    "The process that carries out queries was ended because another query went on after its end: ask again. "
-                    f"{self._log} in the data folder tells more."
-                )
-            raise EngineError(
-                "The process that carries out queries has ended, as it does when its memory is full: see "
-                f"{self._log} in the data folder. $PITSTOP_DRIVER_MEMORY gives it more."
-            )
-        if for_another:
-            self._for_others += 1
-        else:
-            self._alone += 1
-        self._process, self._number = self._ask()
-        self._query = self._process.queries[self._number]
-        if self._closed:
-            self.close()
 
 
 class QueryProcess:
@@ -218,16 +64,16 @@ class QueryProcess:
         """Viewer -> the monotonic time at which a next query of theirs may come."""
         self._data, self._store_url, self._environment, self._rotation = data, store_url, environment, rotation
         self._seconds, self._rows = seconds, rows
-        self._process: _Process | None = None
+        self._process: QueryChild | None = None
         self._lock = threading.Lock()
         self._last_number = 0
         """The number of the last query."""
         self._timer: threading.Timer | None = None
 
-    def run(self, make: Callable[[int], Select], asker: Asker = OPERATOR) -> _Answers:
-        return _Answers(lambda: self._ask(make, asker.user), self._rest, self._log.name)
+    def run(self, make: Callable[[int], Select], asker: Asker = OPERATOR) -> QueryAnswers:
+        return QueryAnswers(lambda: self._ask(make, asker.user), self._rest, self._log.name)
 
-    def _ask(self, make: Callable[[int], Select], user: str) -> tuple[_Process, int]:
+    def _ask(self, make: Callable[[int], Select], user: str) -> tuple[QueryChild, int]:
         process, number, seconds_left = self._begin(user)
         try:
             self._wait_for(process)
@@ -256,9 +102,9 @@ class QueryProcess:
             if self._timer is not None:
                 self._timer.cancel()
         if process is not None:
-            _end(process)
+            process.end()
 
-    def _begin(self, user: str) -> tuple[_Process, int, float]:
+    def _begin(self, user: str) -> tuple[QueryChild, int, float]:
         """Return the process, a query's number, and the time that its viewer has left.
 
         The process is not ended until that query is over.
@@ -285,20 +131,20 @@ class QueryProcess:
             if len(self._process.going | self._process.queries.keys()) >= MOST_OPEN:
                 raise BusyError(f"{MOST_OPEN} queries have not ended yet, which is as many as there may be: ask again later.")
             self._last_number += 1
-            self._process.queries[self._last_number] = _Query()
+            self._process.queries[self._last_number] = OpenQuery()
             self._process.going.add(self._last_number)
             if user:
                 self._process.remember(self._last_number, user)
                 self._spent.begin(self._last_number, user)
             return self._process, self._last_number, seconds_left
 
-    def _wait_for(self, process: _Process) -> None:
+    def _wait_for(self, process: QueryChild) -> None:
         if not process.ready.wait(START_SECONDS):
             raise EngineError(f"The process that carries out queries was not ready within {START_SECONDS:.0f} seconds.")
         if process.over.is_set():
             raise EngineError(f"The process that carries out queries cannot be started: see {self._log.name} in the data folder.")
 
-    def _start(self) -> _Process:
+    def _start(self) -> QueryChild:
         self._work.mkdir(parents=True, exist_ok=True)
         command = [
             sys.executable,
@@ -322,9 +168,9 @@ class QueryProcess:
                 env=dict(self._environment),
                 start_new_session=True,
             )
-        process = _Process(popen, handle_of(popen.pid))
-        threading.Thread(target=_read, args=(process, self._bar, self._spent.end), name="queries", daemon=True).start()
-        threading.Thread(target=self._give_up, args=(process,), name="unread queries", daemon=True).start()
+        process = QueryChild(popen, handle_of(popen.pid))
+        threading.Thread(target=process.read, args=(self._bar, self._spent.end), name="queries", daemon=True).start()
+        threading.Thread(target=process.end_untaken, args=(self._rest,), name="unread queries", daemon=True).start()
         return process
 
     def _bar(self, user: str) -> None:
@@ -332,21 +178,6 @@ class QueryProcess:
         with self._lock:
             self._barred = {other: until for other, until in self._barred.items() if until > time.monotonic()}
             self._barred[user] = time.monotonic() + BARRED_SECONDS
-
-    def _give_up(self, process: _Process) -> None:
-        """End the queries of a process whose answers nobody takes, as long as the process exists."""
-        next_look = UNTAKEN_SECONDS
-        while not process.over.wait(next_look):
-            next_look = UNTAKEN_SECONDS
-            for number, query in list(process.queries.items()):
-                seconds = query.given_up_in()
-                if seconds > 0:
-                    next_look = min(next_look, seconds)
-                    continue
-                query.given_up = True
-                if process.end_query(number):
-                    query.answers = queue.Queue()
-                    self._rest()
 
     def _rest(self) -> None:
         """End the process a while after its last query."""
@@ -363,7 +194,7 @@ class QueryProcess:
             if process is None or process.queries or number != self._last_number:
                 return
             self._process = None
-        _end(process)
+        process.end()
 
 
 class QueryProcesses:
@@ -375,50 +206,10 @@ class QueryProcesses:
     def __init__(self, operators: QueryProcess, viewers: QueryProcess) -> None:
         self._operators, self._viewers = operators, viewers
 
-    def run(self, make: Callable[[int], Select], asker: Asker = OPERATOR) -> _Answers:
+    def run(self, make: Callable[[int], Select], asker: Asker = OPERATOR) -> QueryAnswers:
         return (self._viewers if asker.viewer else self._operators).run(make, asker)
 
     def close(self) -> None:
         """End both."""
         self._viewers.close()
         self._operators.close()
-
-
-def _read(process: _Process, bar: Callable[[str], None], note_end: Callable[[int], None]) -> None:
-    assert process.started.stdout is not None
-    try:
-        for line in process.started.stdout:
-            message = json.loads(line)
-            query = process.queries.get(message.get("id", 0))
-            if "blamed" in message:
-                process.blamed = message["blamed"]
-                if process.blamed in process.users:
-                    bar(process.users[process.blamed])
-            elif "ready" in message:
-                process.ready.set()
-            elif query is not None:
-                query.answers.put(message)
-            if "end" in message or "error" in message:
-                process.going.discard(message["id"])
-                note_end(message["id"])
-    finally:
-        if process.started.wait() == BEGIN_ANEW and process.handle is not None:
-            kill_all(process.handle)  # what it has computed, its Java computes still
-        for number in [*process.going]:
-            note_end(number)
-        process.over.set()
-        process.ready.set()
-        for query in list(process.queries.values()):
-            query.answers.put(_WAKE)
-
-
-def _end(process: _Process) -> None:
-    with contextlib.suppress(OSError):
-        assert process.started.stdin is not None
-        process.started.stdin.close()
-    try:
-        process.started.wait(5)
-    except subprocess.TimeoutExpired:
-        if process.handle is not None:
-            kill_all(process.handle)
-        process.started.wait()

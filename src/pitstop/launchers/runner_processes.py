@@ -13,7 +13,7 @@ from typing import IO
 
 import structlog
 
-from pitstop.control.ports import RunSpec
+from pitstop.control.ports.launcher import RunSpec
 from pitstop.launchers.environment import runner_environment
 from pitstop.launchers.processes import Child
 from pitstop.launchers.template import Template

@@ -1,6 +1,6 @@
 """Warm spares: runner processes whose Spark session is up and that wait for a job.
 
-Each has a folder (model.data_folder.SpareFolder), which stays until the process is gone, also once it has a job: Spark still
+Each has a folder (model.process_folders.SpareFolder), which stays until the process is gone, also once it has a job: Spark still
 works there. A spare that is held makes itself ready for one version of a job (launchers.standby): nothing else is given to it.
 """
 
@@ -16,10 +16,11 @@ from pathlib import Path
 
 import structlog
 
-from pitstop.control.ports import RunHandle
+from pitstop.control.ports.launcher import RunHandle
 from pitstop.launchers.processes import Child, handle_in, handle_of, is_alive, kill_all, write_handle, write_json
 from pitstop.machine.wake import wake
-from pitstop.model.data_folder import DataFolder, SpareFolder
+from pitstop.model.data_folder import DataFolder
+from pitstop.model.process_folders import SpareFolder
 
 log = structlog.get_logger("pitstop.launcher")
 MOST_BACK_OFF_SECONDS = 60.0

@@ -24,7 +24,7 @@ from pitstop.machine.new_lines import NewLines
 from pitstop.machine.private import write_private
 from pitstop.machine.rotating import Rotation
 from pitstop.model.cluster import LOOPBACK, SparkCluster, closed_to_others
-from pitstop.model.data_folder import DaemonFolder
+from pitstop.model.process_folders import DaemonFolder
 
 START_SECONDS = 120.0
 SHARES = 64

@@ -16,7 +16,7 @@ from pitstop.kit.jsonable import from_json, to_json
 from pitstop.launchers.processes import Child, write_json
 from pitstop.launchers.spares import last_line
 from pitstop.machine.wake import WakeSocket, wake
-from pitstop.model.data_folder import SpareFolder
+from pitstop.model.process_folders import SpareFolder
 from pitstop.model.task import Compilation, Compile, Rehearse, remedy
 
 TASK_SECONDS = 600.0
@@ -26,7 +26,7 @@ LOOK_SECONDS = 1.0
 
 
 class HeldSpare:
-    """One held spare (control.ports.Standby); ``id`` names it when the job is told to start its run."""
+    """One held spare (control.ports.workers.Standby); ``id`` names it when the job is told to start its run."""
 
     def __init__(self, spare_id: str, folder: SpareFolder, process: Child) -> None:
         self.id, self._folder, self._process = spare_id, folder, process

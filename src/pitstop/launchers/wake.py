@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pitstop.control.ports import CONTROL, PROGRESS
+from pitstop.control.ports.wake import CONTROL, PROGRESS
 from pitstop.machine.wake import WakeSocket, wake
 from pitstop.model.data_folder import DataFolder
 
 
 class UnixSocketWake:
-    """control.ports.Wake by sockets in the data folder."""
+    """control.ports.wake.Wake by sockets in the data folder."""
 
     def __init__(self, data: DataFolder) -> None:
         self._data = data

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import structlog
 
-from pitstop.control.ports import RunHandle
+from pitstop.control.ports.launcher import RunHandle
 from pitstop.launchers.processes import find
 
 log = structlog.get_logger("pitstop.launcher")

@@ -16,7 +16,7 @@ from pitstop.errors import EngineError, WaitTimeoutError, from_dict
 from pitstop.kit.jsonable import to_json
 from pitstop.launchers.processes import Child, wait_to_end
 from pitstop.launchers.spares import last_line
-from pitstop.model.data_folder import WorkerFolder
+from pitstop.model.process_folders import WorkerFolder
 from pitstop.model.task import Adopt, Compile, QueryCheckpoint, Task, in_words, remedy
 
 START_SECONDS = 30.0

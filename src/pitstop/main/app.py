@@ -175,6 +175,6 @@ def _run(call: Call) -> int | str | None:
         return ended.code
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
-    except Exception as error:
+    except Exception as error:  # an error of any kind is shown as a sentence, and gives the exit code
         return fail(error, call.verbose, call.submitted)
     return 0

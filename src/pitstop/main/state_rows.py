@@ -14,7 +14,7 @@ def rows_of(task: QueryCheckpoint) -> StateRows:
     """Return the rows of a query on a checkpoint, by a process with a Spark of its own."""
     from pitstop.kit.jsonable import from_json
     from pitstop.launchers.worker import do_task
-    from pitstop.model.data_folder import WorkerFolder
+    from pitstop.model.process_folders import WorkerFolder
 
     with tempfile.TemporaryDirectory(prefix="pitstop-") as temporary:
         folder = WorkerFolder(Path(temporary) / "worker")

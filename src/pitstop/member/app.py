@@ -9,7 +9,7 @@ import threading
 import uuid
 from pathlib import Path
 
-from pitstop.control.ports import RunHandle
+from pitstop.control.ports.launcher import RunHandle
 from pitstop.errors import UsageError
 from pitstop.kit.version import __version__
 from pitstop.launchers.environment import runner_environment
@@ -27,7 +27,8 @@ from pitstop.member.hosting import HostedRuns
 from pitstop.member.member import BEAT_SECONDS, MemberProcess
 from pitstop.member.settings import MemberSettings
 from pitstop.model.cluster import ClusterSettings, Member, SparkCluster, address_for_others
-from pitstop.model.data_folder import DataFolder, MemberFolder
+from pitstop.model.data_folder import DataFolder
+from pitstop.model.process_folders import MemberFolder
 from pitstop.store.assignments import SqlAssignments
 from pitstop.store.database import open_database
 from pitstop.store.members import SqlMembers

@@ -10,7 +10,9 @@ from typing import Protocol
 
 import structlog
 
-from pitstop.control.ports import CONTROL, Assignments, RunHandle, RunSpec, Started, Wake
+from pitstop.control.ports.assignments import Assignments, AssignmentState
+from pitstop.control.ports.launcher import RunHandle, RunSpec
+from pitstop.control.ports.wake import CONTROL, Wake
 from pitstop.errors import StoreError
 from pitstop.launchers.processes import Child
 
@@ -48,11 +50,11 @@ class HostedRuns:
 
     def _begin_and_end(self) -> None:
         for spec, state in self._assignments.runs_of(self._member_id):
-            if state is Started.ASKED:
+            if state is AssignmentState.ASKED:
                 self._begin(spec)
         for run, process in list(self._started.items()):
             if process.poll() is not None:
-                self._tell(run, Started.FAILED)
+                self._tell(run, AssignmentState.FAILED)
                 del self._started[run]
         for handle in self._assignments.to_kill():
             if self._end(handle):
@@ -65,10 +67,10 @@ class HostedRuns:
                 self._started[run] = self._processes.start(spec)
             except Exception:  # any error: the other runs must not wait for this one
                 log.exception("a run could not be started", job=spec.job_id, token=spec.token)
-                self._tell(run, Started.FAILED)
+                self._tell(run, AssignmentState.FAILED)
                 return
-        self._assignments.tell(*run, Started.BEGUN)
+        self._assignments.tell(*run, AssignmentState.BEGUN)
 
-    def _tell(self, run: tuple[str, int], state: Started) -> None:
+    def _tell(self, run: tuple[str, int], state: AssignmentState) -> None:
         self._assignments.tell(*run, state)
         self._wake.wake(CONTROL)

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import structlog
 
-from pitstop.control.ports import Membership
+from pitstop.control.ports.members import Membership
 from pitstop.errors import EngineError, StoreError
 from pitstop.model.cluster import Member, MemberState, SparkCluster
 

@@ -29,8 +29,9 @@ SHORTEST_REAL_TIME_MS = 5_000
 """The shortest epoch in real time, in milliseconds: Spark takes no shorter one."""
 MOST_PARTITIONS = 100_000
 """Each has files of its own in each epoch."""
-
-
+MOST_WEIGHT = 100
+OWN_ENGINE, SHARED_ENGINE = "own", "shared"
+"""The engine of one job alone, and the one of all jobs that name no other."""
 OF_ONE_START = ("renamed", "allow_drop", "seek")
 """The options that a version needs to take over saved state once. A later start of it, and the next version, do not have them."""
 
@@ -180,13 +181,6 @@ def _json_value(value: Any) -> Any:
 
 
 _BY_UPDATE = "saved state depends on it: update the job to the same artifact with this option"
-
-
-OWN_ENGINE, SHARED_ENGINE = "own", "shared"
-"""The engine of one job alone, and the one of all jobs that name no other."""
-
-
-MOST_WEIGHT = 100
 
 OPTIONS: tuple[Option, ...] = (
     Option(

@@ -1,4 +1,7 @@
-"""The paths of a server's data folder: no other module spells their names (docs/data-folder.md)."""
+"""The paths of a server's data folder (docs/data-folder.md).
+
+Only this module, ``job_folder`` and ``process_folders`` spell the names of files and folders in it.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,10 @@ from pathlib import Path
 
 from pitstop.errors import UsageError
 from pitstop.kit.ids import check_name
+from pitstop.model.job_folder import CHECKPOINT_PREFIX, JobFolder
+from pitstop.model.process_folders import DaemonFolder, EngineFolder, MemberFolder, SpareFolder, WorkerFolder
 
 _STAMP = re.compile(r"@([0-9a-f]{16})(?:\.|$)")
-CHECKPOINT_PREFIX = "checkpoint-"
 _WRITTEN_OTHERWISE_IN_A_URI = re.compile(r"""[\s"#%<>?\[\\\]^`{|}]""")
 
 
@@ -38,7 +42,7 @@ class DataFolder:
 
     @property
     def _own(self) -> Path:
-        """The folder that only this server and its processes use. Stays; a server of the same name uses it again."""
+        """The folder that only this server and its processes use. It stays, and the next server of that name uses it."""
         return self.root / "servers" / self.server if self.server else self.root
 
     @property
@@ -63,12 +67,12 @@ class DataFolder:
 
     @property
     def session_key(self) -> Path:
-        """Signs the sessions of browsers. The server makes it at its first start."""
+        """The key that signs the sessions of browsers. The server makes it at its first start."""
         return self.root / "session-key"
 
     @property
     def control_lock(self) -> Path:
-        """Locked by the one server of this folder as long as it lives; the file itself stays."""
+        """The lock that the one server of this folder holds as long as it lives. The file itself stays."""
         return self._own / "control.lock"
 
     @property
@@ -78,12 +82,12 @@ class DataFolder:
 
     @property
     def control_socket(self) -> Path:
-        """Wakes the control loop, which makes it and removes it when it ends; runners and doors write to it."""
+        """The socket that wakes the control loop. The loop makes it, and removes it at its end; runners and doors write to it."""
         return self._own / "control.sock"
 
     @property
     def progress_socket(self) -> Path:
-        """Tells the server that a run has reported its progress; it is there while somebody follows what changes."""
+        """The socket to which runs write when they have reported their progress. It is there while somebody follows changes."""
         return self._own / "progress.sock"
 
     @property
@@ -260,265 +264,3 @@ def snapshot_begun(folder_name: str) -> float | None:
     """Return when a folder of :meth:`DataFolder.new_snapshot`, finished or not, was begun, in seconds since the epoch."""
     stamp = _STAMP.search(folder_name)
     return int(stamp.group(1), 16) / 1e9 if stamp is not None else None
-
-
-@dataclass(frozen=True)
-class JobFolder:
-    """The folder of one job."""
-
-    root: Path
-
-    @property
-    def log(self) -> Path:
-        """All that the job's runs print, one after the other; full parts stand beside it (machine.rotating).
-
-        Written by the processes that take what runs print, read by ``logs``; stays as long as the job.
-        """
-        return self.root / "runner.log"
-
-    @property
-    def log_levels(self) -> Path:
-        """Levels of loggers for this job's runs, over those for all. Written by ``log-level``, read by the runs."""
-        return self.root / "log-levels.json"
-
-    @property
-    def socket(self) -> Path:
-        """Wakes the job's run, which makes it and removes it when it ends; the control plane writes to it."""
-        return self.root / "runner.sock"
-
-    @property
-    def work(self) -> Path:
-        """Scratch files of the job's runs: Spark's own, and what sources agree on. Removed when the job ends."""
-        return self.root / "work"
-
-    @property
-    def withdrawable(self) -> Path:
-        """Notes of the files of versions that a rollback may undo: a folder for each update, by its operation."""
-        return self.root / "withdrawable"
-
-    @property
-    def outputs(self) -> Path:
-        """Notes of the folders that the job's file sinks have written into, one for each lineage and sink.
-
-        Written by runners; read after a data folder was put back, to find the files that are later than it.
-        """
-        return self.root / "outputs"
-
-    def checkpoint(self, lineage: str) -> Path:
-        """A checkpoint of Spark. Written by runners; removed when the job ends, or goes on with another lineage."""
-        return self.root / f"{CHECKPOINT_PREFIX}{lineage}"
-
-
-@dataclass(frozen=True)
-class DaemonFolder:
-    """The folder of a daemon of Spark: of the master, or of a worker, which is that of its member."""
-
-    root: Path
-
-    @property
-    def log(self) -> Path:
-        """The output of the daemon."""
-        return self.root / "daemon.log"
-
-    def log_part(self, number: str) -> Path:
-        """An older part of that log; the newest is number 1."""
-        return self.root / f"daemon-part.log.{number}"
-
-    @property
-    def daemon(self) -> Path:
-        """Number of the daemon's process. Starting a daemon ends one that was left behind."""
-        return self.root / "daemon.json"
-
-    @property
-    def spark_settings(self) -> Path:
-        """Its settings, with the secret of the cluster."""
-        return self.root / "spark.properties"
-
-    @property
-    def work(self) -> Path:
-        """The daemon's working folder, in which a worker's executors keep their scratch files."""
-        return self.root / "work"
-
-
-@dataclass(frozen=True)
-class MemberFolder(DaemonFolder):
-    """The folder of one member, and of its Spark worker."""
-
-    @property
-    def process(self) -> Path:
-        """Number of the member's process. The member writes it once it has joined; a server that starts again finds it so."""
-        return self.root / "process.json"
-
-    @property
-    def log_before(self) -> Path:
-        """The output of the worker before this one."""
-        return self.root / "daemon.log.1"
-
-    @property
-    def member_log(self) -> Path:
-        """The output of the member."""
-        return self.root / "member.log"
-
-    def executors(self, application: str) -> Path:
-        """The output of the executors of one of Spark's applications, each in a folder of its own.
-
-        Spark's worker writes it, and removes it a week after the application has ended. The run that is the driver reads it.
-        """
-        return self.work / application
-
-
-@dataclass(frozen=True)
-class SpareFolder:
-    """The folder of one warm spare."""
-
-    root: Path
-
-    @property
-    def process(self) -> Path:
-        """Number of the spare's process. Written by the launcher that starts it, read by the launchers after it."""
-        return self.root / "process.json"
-
-    @property
-    def ready(self) -> Path:
-        """Written by the spare once its Spark session is up; says, too, which process it is."""
-        return self.root / "ready"
-
-    @property
-    def assignment(self) -> Path:
-        """The run that the spare is given. Written by the launcher, read by the spare."""
-        return self.root / "assignment.json"
-
-    @property
-    def socket(self) -> Path:
-        """Wakes the spare, which makes it; the launcher writes to it."""
-        return self.root / "wake.sock"
-
-    @property
-    def answer_socket(self) -> Path:
-        """Wakes the process that waits for an answer of the spare. That process makes it for the time; the spare writes to it."""
-        return self.root / "answer.sock"
-
-    def task(self, number: int) -> Path:
-        """The next task of a spare that is held for an update. Written by the launcher, read by the spare."""
-        return self.root / f"task-{number}.json"
-
-    def answer(self, number: int) -> Path:
-        """The outcome of that task. Written by the spare, read by the launcher."""
-        return self.root / f"answer-{number}.json"
-
-    @property
-    def log(self) -> Path:
-        """The output of the spare before it has a job. The launcher reports its last line if the spare ends by itself."""
-        return self.root / "spare.log"
-
-    @property
-    def log_moves(self) -> Path:
-        """The log of the lines of a spare that has a job. Written by the launcher, read by the process that writes the log."""
-        return self.root / "log-moves.json"
-
-    @property
-    def work(self) -> Path:
-        """Scratch files of the spare's Spark session, also once it has a job."""
-        return self.root / "work"
-
-    @property
-    def begun(self) -> Path:
-        """Path of the checkpoint that the spare has begun for an update. Written by the spare.
-
-        Whoever removes the folder of a spare that got no run removes that checkpoint, too.
-        """
-        return self.root / "checkpoint"
-
-    @property
-    def migrations(self) -> Path:
-        """A copy of state on which the spare tries a version's migrations; it removes it afterwards."""
-        return self.root / "migrations"
-
-    @property
-    def laid_down(self) -> Path:
-        """An empty checkpoint of a version's structure, laid down by the rehearsal for the start that follows it."""
-        return self.root / "laid-down"
-
-    @property
-    def gate(self) -> Path:
-        """Lets the query go that the spare has started for an update. Written by the spare once the job is its own."""
-        return self.root / "gate"
-
-    @property
-    def rehearsal(self) -> Path:
-        """A data folder of its own for the rehearsed start of a version; the spare removes it afterwards."""
-        return self.root / "rehearsal"
-
-
-@dataclass(frozen=True)
-class EngineFolder:
-    """The folder of one engine: a JVM whose Spark runs the jobs of several processes."""
-
-    root: Path
-
-    @property
-    def process(self) -> Path:
-        """Number of the engine's process, its name and its form. Written by the launcher that starts it."""
-        return self.root / "process.json"
-
-    @property
-    def ready(self) -> Path:
-        """Written by the engine once its Spark session is up; says, too, which process it is."""
-        return self.root / "ready"
-
-    @property
-    def socket(self) -> Path:
-        """The socket through which processes join. The engine makes it."""
-        return self.root / "engine.sock"
-
-    @property
-    def python_socket(self) -> Path:
-        """The socket through which Python workers of the engine are forked (runner.python_forks). The engine makes it."""
-        return self.root / "python.sock"
-
-    @property
-    def retired(self) -> Path:
-        """Lets the engine end as soon as no process uses it. Written by a launcher that starts nothing in it any more."""
-        return self.root / "retired"
-
-    @property
-    def log(self) -> Path:
-        """The output of the engine, but for lines that belong to one of its jobs."""
-        return self.root / "engine.log"
-
-    @property
-    def work(self) -> Path:
-        """Scratch files of the engine's Spark."""
-        return self.root / "work"
-
-
-@dataclass(frozen=True)
-class WorkerFolder:
-    """The folder of one worker process."""
-
-    root: Path
-
-    @property
-    def request(self) -> Path:
-        """The task. Written by the server, read by the worker."""
-        return self.root / "request.json"
-
-    @property
-    def result(self) -> Path:
-        """The outcome, whole once it is there. Written by the worker, read by the server."""
-        return self.root / "result.json"
-
-    @property
-    def log(self) -> Path:
-        """The output of the worker. The server reports its last line if there is no result."""
-        return self.root / "process.log"
-
-    @property
-    def work(self) -> Path:
-        """Scratch files of the worker's Spark session."""
-        return self.root / "work"
-
-    @property
-    def state(self) -> Path:
-        """A copy of saved state that the worker reads, or tries migrations on."""
-        return self.root / "state"

@@ -163,7 +163,7 @@ class Operator:
             log.warning("to be tried again", kind=key.kind, namespace=key.namespace, name=key.name, reason=str(error))
             RECONCILED.labels(key.kind, "failed").inc()
             return False
-        except Exception:
+        except Exception:  # other resources must not wait for one that cannot be reconciled
             log.exception("to be tried again", kind=key.kind, namespace=key.namespace, name=key.name)
             RECONCILED.labels(key.kind, "failed").inc()
             return False

@@ -16,7 +16,9 @@ from pitstop.client.http import HttpService
 from pitstop.errors import PitstopError, UnreachableError, WaitTimeoutError
 from pitstop.model.job import Progress
 from pitstop.model.snapshot import SnapshotRecord
-from pitstop.service.results import ClusterInfo, JobStatus, MapFacts
+from pitstop.service.cluster_results import ClusterInfo
+from pitstop.service.job_results import JobStatus
+from pitstop.service.map_results import MapFacts
 
 log = structlog.get_logger("pitstop.operator")
 

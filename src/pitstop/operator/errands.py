@@ -120,7 +120,7 @@ class Errands(Generic[T]):
     def _run(self, key: Key, errand: _Errand[T]) -> None:
         try:
             errand.result = errand.work()
-        except Exception as error:
+        except Exception as error:  # whoever takes the result of the errand gets it
             errand.error = error
         except BaseException as error:  # a library that panics ends its errand, and no more
             errand.error = RuntimeError(f"{type(error).__name__}: {error}")

@@ -20,7 +20,7 @@ from pitstop.operator.resources.cluster import ClusterPhase, Hazelcast
 from pitstop.operator.resources.job import FINISHED, JetJob, JetJobSpec, JetJobStatus, JobPhase, JobStateWanted
 from pitstop.operator.resources.parts import ConditionStatus
 from pitstop.operator.resources.snapshot import JetJobSnapshot, SnapshotState
-from pitstop.service.results import JobStatus
+from pitstop.service.job_results import JobStatus
 
 JET_DISABLED = "spec.jet.enabled: Required value: jet engine must be enabled"
 UPLOAD_DISABLED = "spec.jet.resourceUploadEnabled: Invalid value: false: jet engine resource upload must be enabled"

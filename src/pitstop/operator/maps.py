@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pitstop.operator.resources.cluster import ClusterPhase, Hazelcast
 from pitstop.operator.resources.map import EvictionPolicy, Map, MapSpec, MapState, MapStatus
 from pitstop.operator.resources.parts import USUAL_SIZE_POLICY
-from pitstop.service.results import MapFacts
+from pitstop.service.map_results import MapFacts
 
 
 @dataclass(frozen=True)

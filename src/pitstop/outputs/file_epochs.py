@@ -20,7 +20,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from pitstop.control.ports import Ownership
+from pitstop.control.ports.ownership import Ownership
 from pitstop.errors import OtherEpochError
 from pitstop.machine.private import usual_mode
 

@@ -13,7 +13,7 @@ from pitstop.outputs.file_epochs import noted
 
 
 class KeptOutputs:
-    """control.ports.Outputs: files by the manifests of their epochs, tables by their logs, maps by old values in their store."""
+    """Outputs (control.ports): files by manifests of their epochs, tables by their logs, maps by old values in their store."""
 
     def __init__(self, maps: MapStore, data: DataFolder) -> None:
         self._maps, self._data = maps, data

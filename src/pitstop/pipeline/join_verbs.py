@@ -12,7 +12,7 @@ from pitstop.pipeline.keyed import keep_late
 from pitstop.pipeline.nodes import Rows
 from pitstop.pipeline.row_verbs import RowVerbs
 from pitstop.pipeline.schemas import ddl
-from pitstop.pipeline.sinks import Sink
+from pitstop.pipeline.sink import Sink
 from pitstop.pipeline.sources import map_entries
 from pitstop.pipeline.specs import HashJoinSpec, JoinSpec, SourceSpec
 

@@ -10,7 +10,7 @@ from pitstop.kit.durations import Duration, milliseconds
 from pitstop.pipeline.aggregates import Aggregate
 from pitstop.pipeline.nodes import Rows
 from pitstop.pipeline.schemas import ddl
-from pitstop.pipeline.sinks import Sink
+from pitstop.pipeline.sink import Sink
 from pitstop.pipeline.specs import (
     DistinctSpec,
     HandledSpec,

@@ -11,8 +11,8 @@ from typing import Self
 from pitstop.errors import PipelineError
 from pitstop.kit.ids import check_name
 from pitstop.pipeline.row_specs import SplitSpec
-from pitstop.pipeline.sinks import Sink
-from pitstop.pipeline.sources import Source
+from pitstop.pipeline.sink import Sink
+from pitstop.pipeline.source import Source
 from pitstop.pipeline.specs import SinkSpec, SourceSpec, Spec
 from pitstop.pipeline.titles import title
 

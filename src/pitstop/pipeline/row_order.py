@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pitstop.pipeline.names import column_before
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.row_specs import DropSpec, ExplodeSpec, RenameSpec, SplitSpec
-from pitstop.pipeline.sinks import RowOrder
+from pitstop.pipeline.sink import RowOrder
 from pitstop.pipeline.specs import (
     FilterSpec,
     IngestionTimestampsSpec,

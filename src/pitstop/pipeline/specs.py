@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 from pitstop.kit.durations import text
 from pitstop.model.layout import StageKind
 from pitstop.pipeline.aggregates import Aggregate
-from pitstop.pipeline.sinks import Sink
-from pitstop.pipeline.sources import Source
+from pitstop.pipeline.sink import Sink
+from pitstop.pipeline.source import Source
 from pitstop.pipeline.windows import Session, Window
 
 

@@ -13,8 +13,9 @@ from pitstop.pipeline.keyed import KeyedStage
 from pitstop.pipeline.migration import Migration, OffsetMigration
 from pitstop.pipeline.nodes import Graph, Node, Rows
 from pitstop.pipeline.row_order import row_order
-from pitstop.pipeline.sinks import Sink, logger
-from pitstop.pipeline.sources import Source
+from pitstop.pipeline.sink import Sink
+from pitstop.pipeline.sinks import logger
+from pitstop.pipeline.source import Source
 from pitstop.pipeline.specs import (
     DeadLettersSpec,
     FarAheadSpec,

@@ -11,7 +11,7 @@ from pitstop.rest.models import BackupRequest, JobsModel, MemberModel
 from pitstop.rest.paging import Paging, page_of
 from pitstop.rest.strict import StrictRoute
 from pitstop.rest.threads import reading, working
-from pitstop.service.results import Backup, ClusterInfo, MemberInfo
+from pitstop.service.cluster_results import Backup, ClusterInfo, MemberInfo
 from pitstop.service.server_api import ServerService
 from pitstop.service.settings import ServerSettings
 

@@ -20,7 +20,7 @@ from pitstop.rest.threads import reading
 from pitstop.service.changes import Changes
 from pitstop.service.ear import Ear
 from pitstop.service.feed import Feed, FeedEvent, FeedKind, Key
-from pitstop.service.results import JobStatus
+from pitstop.service.job_results import JobStatus
 from pitstop.service.server_api import ServerService
 
 MEDIA_TYPE = "text/event-stream"

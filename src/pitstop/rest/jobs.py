@@ -32,8 +32,9 @@ from pitstop.rest.threads import bringing, reading, writing
 from pitstop.rest.waiting import LONGEST_WAIT, Waiters, asked_by
 from pitstop.service.api import SubmitRequest
 from pitstop.service.history import JobHistory, Step
+from pitstop.service.job_results import CheckResult, JobEvents, JobStatus, KeptState, UpdateResult
 from pitstop.service.job_views import JobGraph, JobVerb, JobVersion, OptionInForce
-from pitstop.service.results import CheckResult, JobEvents, JobStatus, KeptState, LogPage, UpdateResult
+from pitstop.service.log_results import LogPage
 from pitstop.service.server_api import ServerService
 
 NameOrId = Annotated[str, Path(description="Name or id of a job")]

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from pitstop.rest.models import LogLevelBody
 from pitstop.rest.strict import StrictRoute
 from pitstop.rest.threads import reading, writing
-from pitstop.service.results import LoggerLevel
+from pitstop.service.log_results import LoggerLevel
 from pitstop.service.server_api import ServerService
 
 

@@ -15,7 +15,7 @@ from pitstop.rest.paging import Paging, page_of
 from pitstop.rest.strict import StrictRoute
 from pitstop.rest.threads import reading, writing
 from pitstop.service.api import Service
-from pitstop.service.results import FoundEntries, JournalPage, MapFacts
+from pitstop.service.map_results import FoundEntries, JournalPage, MapFacts
 
 Name = Annotated[str, Path(description="Name of a map")]
 Key = Annotated[str, Query(description="Any text")]

@@ -16,7 +16,7 @@ from pitstop.model.job import DisplayStatus, JobState
 from pitstop.model.left_out import LeftOut
 from pitstop.model.tally import RestartCause
 from pitstop.service.api import Service
-from pitstop.service.results import JobStatus
+from pitstop.service.job_results import JobStatus
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 _LABELS = ["job", "id"]

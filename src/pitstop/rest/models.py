@@ -16,7 +16,7 @@ from pitstop.model.config import OPTIONS
 from pitstop.model.operation import StateAtStart
 from pitstop.model.options import Option
 from pitstop.model.report import StageVerdict, Way
-from pitstop.service.results import Difference
+from pitstop.service.snapshot_results import Difference
 
 Json = Annotated[dict[str, Any], Field(description="A JSON object")]
 

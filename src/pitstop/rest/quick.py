@@ -22,7 +22,7 @@ from pitstop.rest.problems import answer
 from pitstop.rest.threads import reading
 from pitstop.rest.waiting import LONGEST_WAIT, Waiters
 from pitstop.service.asked import JobIs, not_in_time
-from pitstop.service.results import JobStatus
+from pitstop.service.job_results import JobStatus
 from pitstop.service.server_api import ServerService
 
 K = TypeVar("K")
@@ -136,7 +136,7 @@ class _Together(Generic[K, V]):
     async def _found(self, keys: Collection[K]) -> Mapping[K, V] | Exception:
         try:
             return await reading(self._read, keys)
-        except Exception as error:
+        except Exception as error:  # everyone who waits for the read gets it
             return error
 
 

@@ -16,7 +16,7 @@ from pitstop.rest.strict import StrictRoute
 from pitstop.rest.threads import bringing, reading, writing
 from pitstop.rest.waiting import asked_by
 from pitstop.service.api import Service, SubmitRequest
-from pitstop.service.results import SnapshotDiff
+from pitstop.service.snapshot_results import SnapshotDiff
 
 Name = Annotated[str, Path(description="Name of a snapshot")]
 

@@ -19,7 +19,8 @@ from pitstop.launchers.wake import UnixSocketWake
 from pitstop.machine.logs import show
 from pitstop.machine.private import keep_private
 from pitstop.machine.wake import WakeSocket, wake
-from pitstop.model.data_folder import DataFolder, EngineFolder, SpareFolder, WorkerFolder
+from pitstop.model.data_folder import DataFolder
+from pitstop.model.process_folders import EngineFolder, SpareFolder, WorkerFolder
 from pitstop.runner.executor_logs import follow_executors
 from pitstop.runner.joining import Joined, Membership, Role
 from pitstop.runner.keeping import FollowedRetention
@@ -27,7 +28,7 @@ from pitstop.runner.logs import log
 from pitstop.runner.prepared import Prepared, RunnerSettings, StandbyTasks
 from pitstop.runner.run import Runner
 from pitstop.runner.session import levels_of_workers, session
-from pitstop.runner.spark_engine import SparkEngine
+from pitstop.runner.spark_runtime import SparkRuntime
 from pitstop.runner.worker_tasks import WORK, answer, do_task, read_task
 from pitstop.spark.base.engines import has_joined
 from pitstop.spark.base.run_levels import RunLevels
@@ -145,8 +146,8 @@ def _run(
 ) -> int:
     waking = database.wake() or UnixSocketWake(settings.data)
     link = SqlRunnerLink(database, waking, retention=FollowedRetention(settings.data.retention))
-    engine = SparkEngine(settings, SqlMapStore(database), spark, prepared, membership)
-    return _leave(Runner(job_id, token, own_handle(), link, waking, engine).run())
+    runtime = SparkRuntime(settings, SqlMapStore(database), spark, prepared, membership)
+    return _leave(Runner(job_id, token, own_handle(), link, waking, runtime).run())
 
 
 def wait_as_spare(spare_id: str, store_url: str, data: DataFolder, engine: EngineFolder | None) -> int:

@@ -21,12 +21,13 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from pitstop.control.ports import RunHandle
+from pitstop.control.ports.launcher import RunHandle
 from pitstop.kit.waiting import wait_until
 from pitstop.launchers.engine_socket import EngineConnection, listening
 from pitstop.launchers.processes import handle_in, handle_of, is_alive, kill_all, kill_with, own_handle, write_handle
 from pitstop.machine.memory import memory_bytes
-from pitstop.model.data_folder import DataFolder, EngineFolder
+from pitstop.model.data_folder import DataFolder
+from pitstop.model.process_folders import EngineFolder
 from pitstop.runner.engine_output import EngineOutput
 from pitstop.runner.forking import ForkedChild
 from pitstop.runner.joining import Role
@@ -157,7 +158,7 @@ class EngineHost:
                 connection.send(self._answer(client, request))
         except OSError:
             pass  # it has gone meanwhile
-        except Exception as error:
+        except Exception as error:  # a process may send anything: the engine goes on for the others
             log("ERROR", LOGGER, f"a process could not join: {type(error).__name__}: {error}")
         finally:
             connection.close()
@@ -180,7 +181,7 @@ class EngineHost:
                 self._release(lambda other: other.pid == pid, f"process {pid}")
                 return {"released": True}
             return {"error": f"The engine does not know the request {sorted(request)}."}
-        except Exception as error:
+        except Exception as error:  # the process is told, and the engine goes on for the others
             return {"error": f"The engine cannot serve a process: {type(error).__name__}: {error}"}
 
     def _facts(self) -> dict[str, Any]:
@@ -265,7 +266,7 @@ class EngineHost:
         try:
             remains, tasks = client.session.end(), client.session.tasks
             client.session.forget()
-        except Exception as error:
+        except Exception as error:  # calls into a Java that is ending fail in many ways: what remains is looked at again
             return [f"{type(error).__name__}: {error}"]
         return remains + ([f"{workers} Python workers"] if workers else []) + ([f"{tasks} tasks"] if tasks else [])
 

@@ -15,7 +15,8 @@ from pyspark.sql import SparkSession
 from pitstop.machine.new_lines import NewLines
 from pitstop.machine.rotating import in_our_form
 from pitstop.model.cluster import ClusterSettings
-from pitstop.model.data_folder import DataFolder, MemberFolder
+from pitstop.model.data_folder import DataFolder
+from pitstop.model.process_folders import MemberFolder
 
 LOOK_SECONDS = 1.0
 MOST_BYTES = 1 << 20

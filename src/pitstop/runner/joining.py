@@ -18,7 +18,7 @@ from pitstop.errors import EngineError
 from pitstop.launchers.engine_socket import EngineConnection, connect
 from pitstop.launchers.processes import handle_in, is_alive
 from pitstop.machine.log_levels import VARIABLE
-from pitstop.model.data_folder import EngineFolder
+from pitstop.model.process_folders import EngineFolder
 from pitstop.runner.session import levels_of_workers, own_scratch
 from pitstop.spark.base.engines import Door, join_session
 from pitstop.spark.sources import register

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TypeVar
 
-from pitstop.control.ports import RunnerLink
+from pitstop.control.ports.ownership import RunnerLink
 from pitstop.errors import FencedError, StoreError
 from pitstop.runner.logs import Log
 
@@ -18,7 +18,7 @@ LOGGER = "pitstop.runner"
 
 
 class LinkOwnership:
-    """control.ports.Ownership over the run's link to the store. ``pause`` waits for a number of seconds."""
+    """control.ports.ownership.Ownership over the run's link to the store. ``pause`` waits for a number of seconds."""
 
     def __init__(
         self,

@@ -12,8 +12,9 @@ from pyspark.sql import SparkSession
 
 from pitstop.errors import ConflictError, PipelineError
 from pitstop.model.config import JobConfig
-from pitstop.model.data_folder import DataFolder, SpareFolder, WorkerFolder
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobSource
+from pitstop.model.process_folders import SpareFolder, WorkerFolder
 from pitstop.model.task import Compilation, Compile, Rehearse
 from pitstop.plan.model import Plan
 from pitstop.runner.artifacts import importable_copy, load_entry

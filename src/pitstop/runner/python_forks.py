@@ -97,7 +97,7 @@ def _fork(forks: Forks, connection: socket.socket, children: dict[int, socket.so
             inherited.close()
         try:
             arguments = _begin(content, files)
-        except Exception:
+        except Exception:  # the child must never go on with its parent's loop
             traceback.print_exc()
             os._exit(1)  # whatever happens, the loop is the other process's
         raise _Forked(arguments)

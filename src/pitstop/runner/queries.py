@@ -100,7 +100,7 @@ def _carry_out(
         _begin_anew("Spark has stopped")
     except PitstopError as error:
         say({"id": select.id, "error": hidden_in(error.to_dict())})
-    except Exception as error:
+    except Exception as error:  # whoever asked is told
         say({"id": select.id, "error": hidden_in(explain_task(error).to_dict())})
     finally:
         open_ones.pop(select.id, None)

@@ -17,7 +17,9 @@ from functools import partial
 from pathlib import Path
 
 from pitstop.control.lanes import Lanes, Spawn, in_thread
-from pitstop.control.ports import RunHandle, RunnerLink, Waiter, Wake
+from pitstop.control.ports.launcher import RunHandle
+from pitstop.control.ports.ownership import RunnerLink
+from pitstop.control.ports.wake import Waiter, Wake
 from pitstop.errors import EngineError, FencedError, PitstopError, Problem, SnapshotError, StoreError, is_of_the_machine
 from pitstop.machine.named_secrets import hidden, hidden_in
 from pitstop.model.cluster import Placement
@@ -42,9 +44,9 @@ from pitstop.model.run import (
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.runner.bounds import Bounds
 from pitstop.runner.deadlines import Answers, Deadlines, took_too_long
-from pitstop.runner.engine import Engine, Started, Ties
 from pitstop.runner.logs import Log, log
 from pitstop.runner.ownership import LOGGER, LinkOwnership
+from pitstop.runner.runtime import Runtime, Started, Ties
 from pitstop.runner.whole import WholeRun
 from pitstop.snapshots.export import NO_EPOCH
 
@@ -80,14 +82,14 @@ class Runner:
         handle: RunHandle,
         link: RunnerLink,
         wake: Wake,
-        engine: Engine,
+        runtime: Runtime,
         spawn: Spawn = in_thread,
         log: Log = log,
         pause: Callable[[float], None] = time.sleep,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.job_id, self.token = job_id, token
-        self._handle, self._link, self._wake, self._engine = handle, link, wake, engine
+        self._handle, self._link, self._wake, self._runtime = handle, link, wake, runtime
         self._log = log
         self._ownership = LinkOwnership(link, log, pause, monotonic)
         self._deadlines, self._answers = Deadlines(monotonic), Answers(monotonic)
@@ -150,7 +152,7 @@ class Runner:
             self._ownership.lost = error
             self._poke()
             return False
-        except Exception as error:
+        except Exception as error:  # the thread that renews must go on: without it the job is lost
             self._log("WARN", LOGGER, f"could not renew the lease: {error}")
         return True
 
@@ -206,8 +208,8 @@ class Runner:
             if self._steps_begun or not self._claimed:
                 raise
             self._fail(error)
-        except Exception as error:
-            self._fail(self._engine.explain(error))
+        except Exception as error:  # the control plane is told, and decides
+            self._fail(self._runtime.explain(error))
 
     def _start(self) -> None:
         job = self._link.claim(self.job_id, self.token, self._handle, LEASE_SECONDS)
@@ -216,7 +218,7 @@ class Runner:
         self._log("INFO", LOGGER, f"run {self.token} of job '{job.display_name}' ({job.id}) starts")
         self._deadlines.compiling(job.version.config)
         ties = Ties(self._ownership, partial(self._snapshot, job), self._deadlines.starting, self._poke)
-        opened = self._engine.open(job, ties)
+        opened = self._runtime.open(job, ties)
         self._config, self._bounds = opened.config, Bounds(opened.plan, opened.config)
         self._untold.append(Compiled(opened.plan, opened.lineage, opened.config, bounded=opened.whole is not None))
         # Before the first epoch: what it writes is known again by the lineage.
@@ -238,7 +240,7 @@ class Runner:
         if isinstance(whole.error, FencedError):
             raise whole.error
         if whole.error is not None:
-            self._fail(self._engine.explain(whole.error))
+            self._fail(self._runtime.explain(whole.error))
             return
         if whole.ended:
             self._end(0, Completed())
@@ -319,7 +321,7 @@ class Runner:
                 self._untold.append(Exported(order.operation, self._take_snapshot(started, order.snapshot)))
             except FencedError as error:
                 self._ownership.lost = error
-            except Exception as error:
+            except Exception as error:  # the control plane is told, and the job goes on
                 self._untold.append(ExportFailed(order.operation, _problem(error)))
             self._poke()
 
@@ -420,7 +422,7 @@ class Runner:
         self._end(1, Failed(problem, hidden(details), **judged, away=is_of_the_machine(error), engine_loss=loss))
 
     def _engine_loss(self) -> EngineLoss | None:
-        if not self._engine.has_ended():
+        if not self._runtime.has_ended():
             return None
         # One that was still starting may have ended the engine by what it planned.
         rests = self._started is not None and self._started.up and self._started.working_on() is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 
 from pitstop.control.lanes import Spawn
-from pitstop.runner.engine import Whole
+from pitstop.runner.runtime import Whole
 
 
 class WholeRun:

@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 from pitstop.errors import PitstopError, UsageError
 from pitstop.kit.jsonable import from_json, to_json
 from pitstop.machine.named_secrets import hidden_in
-from pitstop.model.data_folder import DataFolder, WorkerFolder
+from pitstop.model.data_folder import DataFolder
+from pitstop.model.process_folders import WorkerFolder
 from pitstop.model.task import TASKS, Adopt, Compile, ExportState, ImportState, QueryCheckpoint, QueryState, Task
 
 Session = Callable[[], SparkSession]
@@ -101,7 +102,7 @@ def answer(work: Callable[[Any], object], task: Task) -> dict[str, Any]:
         return {"result": to_json(result) if result is not None else None}
     except PitstopError as error:
         return {"error": hidden_in(error.to_dict())}
-    except Exception as error:
+    except Exception as error:  # whoever gave the task is told
         from pitstop.spark.base.failures import explain_task
 
         return {"error": hidden_in(explain_task(error).to_dict())}

@@ -22,7 +22,7 @@ from pitstop.kit.version import __version__
 from pitstop.machine.private import private_folder
 from pitstop.model.data_folder import DataFolder, checkpoints_in
 from pitstop.model.job import Job
-from pitstop.service.results import Backup
+from pitstop.service.cluster_results import Backup
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import link_checkpoint
 from pitstop.snapshots.files import LOCAL_FILES

@@ -15,7 +15,9 @@ from pathlib import Path
 
 import structlog
 
-from pitstop.control.ports import Leadership, Members, Membership, Registry
+from pitstop.control.ports.leadership import Leadership
+from pitstop.control.ports.members import Members, Membership
+from pitstop.control.ports.registry import Registry
 from pitstop.errors import ConflictError, EngineError, NotFoundError, StoreError
 from pitstop.kit.version import __version__
 from pitstop.kit.waiting import wait_until
@@ -24,10 +26,11 @@ from pitstop.launchers.processes import handle_in, is_alive, is_of_this_boot, ki
 from pitstop.machine.private import write_private
 from pitstop.machine.rotating import Rotation, start_pump
 from pitstop.model.cluster import EngineInfo, MemberState, SparkCluster
-from pitstop.model.data_folder import DaemonFolder, DataFolder
+from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobState
+from pitstop.model.process_folders import DaemonFolder
 from pitstop.server.leading import Loop
-from pitstop.service.results import ClusterInfo, MemberInfo
+from pitstop.service.cluster_results import ClusterInfo, MemberInfo
 
 LOOK_SECONDS = 1.0
 UP_SECONDS = 60.0
@@ -101,7 +104,7 @@ class OwnCluster:
                     self._look_after_master()
                     if self._cluster is not None:
                         return True
-            except Exception:
+            except Exception:  # the loop must go on: jobs wait for the master
                 log.exception("the Spark master could not be looked after; trying again")
             over.wait(LOOK_SECONDS)
         return False
@@ -162,7 +165,7 @@ class OwnCluster:
                         self._changed()
             except StoreError as error:
                 log.warning("the store is away: the cluster cannot be looked after; trying again", reason=error.message)
-            except Exception:
+            except Exception:  # the loop must go on: nobody else looks after master and members
                 log.exception("the cluster could not be looked after; trying again")
 
     def _look_after_master(self) -> bool:

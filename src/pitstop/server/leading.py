@@ -16,7 +16,8 @@ from typing import Protocol
 
 import structlog
 
-from pitstop.control.ports import CHANGED, Leadership, Waiter, Wake
+from pitstop.control.ports.leadership import Leadership
+from pitstop.control.ports.wake import CHANGED, Waiter, Wake
 from pitstop.errors import FencedError, StoreError
 
 LEASE_SECONDS = 5.0
@@ -28,7 +29,7 @@ log = structlog.get_logger("pitstop.server")
 
 
 class SoleLeader:
-    """The control.ports.Leadership of a control plane that shares its store with no other."""
+    """The control.ports.leadership.Leadership of a control plane that shares its store with no other."""
 
     def __init__(self, address: str) -> None:
         self._address = address
@@ -150,7 +151,7 @@ class Leading:
         def lead_on() -> None:
             try:
                 loop.run()
-            except BaseException as error:
+            except BaseException as error:  # raised in the thread that leads
                 failures.append(error)
 
         thread = threading.Thread(target=lead_on, name="control", daemon=True)

@@ -14,7 +14,7 @@ from pitstop.model.data_folder import DataFolder
 
 
 class OneMember:
-    """The control.ports.Members of a server that shares its data folder with no other."""
+    """The control.ports.members.Members of a server that shares its data folder with no other."""
 
     def __init__(self, data: DataFolder, address: str) -> None:
         own = str(uuid5(NAMESPACE_URL, str(data.root)))

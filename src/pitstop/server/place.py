@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 
-from pitstop.control.ports import RunHandle
+from pitstop.control.ports.launcher import RunHandle
 from pitstop.errors import ConflictError
 from pitstop.launchers.processes import handle_in, is_alive
 from pitstop.machine.private import write_private

@@ -13,7 +13,10 @@ import structlog
 
 from pitstop.control.controller import Controller
 from pitstop.control.means import Means
-from pitstop.control.ports import CHANGED, CONTROL, Launcher, Leadership, Members, Wake
+from pitstop.control.ports.launcher import Launcher
+from pitstop.control.ports.leadership import Leadership
+from pitstop.control.ports.members import Members
+from pitstop.control.ports.wake import CHANGED, CONTROL, Wake
 from pitstop.control.scaling import Scaler
 from pitstop.control.shutdown import end_runs
 from pitstop.errors import UsageError
@@ -157,7 +160,7 @@ class ControlPlane:
         def loop() -> None:
             try:
                 self._leading.run()
-            except Exception:
+            except Exception:  # a server without a control loop would answer and do nothing
                 log.exception("the control loop has ended: the server ends, too")
                 end()
 

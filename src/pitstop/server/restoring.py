@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from pitstop.control.ports import RunHandle
+from pitstop.control.ports.launcher import RunHandle
 from pitstop.errors import ConflictError, SnapshotError, UsageError
 from pitstop.launchers.processes import is_alive
 from pitstop.machine.private import keep_private, private_folder, write_private

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pitstop.control.ports import Workers
+from pitstop.control.ports.workers import Workers
 from pitstop.errors import ConflictError
 from pitstop.model.adoption import Adoption
 from pitstop.model.data_folder import DataFolder

@@ -15,25 +15,15 @@ from pitstop.model.operation import Answer, StateAtStart, UserRequest
 from pitstop.model.origin import ELSEWHERE, PathOrigin
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
 from pitstop.model.task import StateRows
+from pitstop.service.cluster_results import Backup, ClusterInfo
 from pitstop.service.history import JobHistory, Step
+from pitstop.service.job_results import CheckResult, JobEvents, JobStatus, KeptState, UpdateResult
 from pitstop.service.job_views import JobGraph, JobVerb, JobVersion, OptionInForce
 from pitstop.service.kept_artifacts import Artifact
-from pitstop.service.results import (
-    Backup,
-    CheckResult,
-    ClusterInfo,
-    FoundEntries,
-    JobEvents,
-    JobStatus,
-    JournalPage,
-    KeptState,
-    LoggerLevel,
-    LogPage,
-    MapFacts,
-    SnapshotDiff,
-    UpdateResult,
-)
+from pitstop.service.log_results import LoggerLevel, LogPage
+from pitstop.service.map_results import FoundEntries, JournalPage, MapFacts
 from pitstop.service.settings import ServerSettings
+from pitstop.service.snapshot_results import SnapshotDiff
 from pitstop.service.sql_results import Result
 
 OPERATION_SECONDS = 300.0

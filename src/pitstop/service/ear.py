@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import structlog
 
-from pitstop.control.ports import Waiter
+from pitstop.control.ports.wake import Waiter
 
 PAUSE_SECONDS = 0.05
 """The time within which all reports cause one call."""

@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import PurePath
 from typing import Any
 
-from pitstop.control.ports import Registry
+from pitstop.control.ports.registry import Registry
 from pitstop.control.trying import requests_of, tried
 from pitstop.errors import ConflictError, NotFoundError
 from pitstop.kit.wire import Moment, described

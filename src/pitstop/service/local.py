@@ -9,7 +9,9 @@ from typing import Any, NoReturn, cast
 
 from pitstop.control.compatibility import Judge
 from pitstop.control.going_back import own_snapshot
-from pitstop.control.ports import CONTROL, PROGRESS, Registry, Waiter, Wake, Workers
+from pitstop.control.ports.registry import Registry
+from pitstop.control.ports.wake import CONTROL, PROGRESS, Waiter, Wake
+from pitstop.control.ports.workers import Workers
 from pitstop.control.scaling import quorum_of
 from pitstop.errors import ConflictError, EngineError, NotFoundError, UsageError, WaitTimeoutError
 from pitstop.kit.ids import check_job_id, check_name, new_job_id
@@ -43,11 +45,12 @@ from pitstop.service.artifacts import store_artifact, usual_name
 from pitstop.service.asked import Answered, Asked, wait
 from pitstop.service.audit import AuditTrail
 from pitstop.service.changes import Changes
+from pitstop.service.cluster_results import Backup, ClusterInfo
 from pitstop.service.dependencies import Dependencies, NothingInstalled
+from pitstop.service.job_results import CheckResult, JobStatus, UpdateResult
 from pitstop.service.job_views import version_of
 from pitstop.service.log_levels import LogLevels
 from pitstop.service.map_verbs import MapVerbs
-from pitstop.service.results import Backup, CheckResult, ClusterInfo, JobStatus, UpdateResult
 from pitstop.service.selecting import NoQueries, Queries
 from pitstop.service.server_api import BackupDesk, Cluster
 from pitstop.service.sessions import EndedSessions

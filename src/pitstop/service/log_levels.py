@@ -10,7 +10,7 @@ from pitstop.errors import UsageError
 from pitstop.machine.log_levels import USUAL, LogLevel, check_level, check_logger, read_levels, write_levels
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job
-from pitstop.service.results import LoggerLevel, LoggerScope
+from pitstop.service.log_results import LoggerLevel, LoggerScope
 
 MOST_SET = 500
 """The most loggers whose levels can be set at once."""

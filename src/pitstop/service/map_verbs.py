@@ -10,7 +10,7 @@ from pitstop.kit.wire import check_text
 from pitstop.maps.condition import read_condition
 from pitstop.maps.model import Entry, MapConfig, MapOverview
 from pitstop.maps.ports import MapStore
-from pitstop.service.results import FoundEntries, JournalPage, MapFacts
+from pitstop.service.map_results import FoundEntries, JournalPage, MapFacts
 
 MOST_SEARCHED = 10_000
 """The most entries that one search looks at."""

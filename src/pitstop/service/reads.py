@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import NoReturn
 
-from pitstop.control.ports import Registry
+from pitstop.control.ports.registry import Registry
 from pitstop.control.retention import has_begun, kept_until, state_bytes
 from pitstop.errors import NotFoundError
 from pitstop.kit.wire import check_text
@@ -18,6 +18,7 @@ from pitstop.plan.diff import compare
 from pitstop.service.asked import Answered, Asked, JobHappened, JobIs, Sign, not_in_time, wait
 from pitstop.service.changes import Changes
 from pitstop.service.history import JobHistory, Step, history_of
+from pitstop.service.job_results import JobEvents, JobStatus, KeptState, OperationStatus
 from pitstop.service.job_views import (
     JobGraph,
     JobVerb,
@@ -31,9 +32,10 @@ from pitstop.service.job_views import (
     versions_of,
 )
 from pitstop.service.kept_artifacts import Artifact, artifacts_of
-from pitstop.service.results import JobEvents, JobStatus, KeptState, LogPage, OperationStatus, SnapshotDiff
+from pitstop.service.log_results import LogPage
 from pitstop.service.settings import ServerSettings
 from pitstop.service.snapshot_facts import differences
+from pitstop.service.snapshot_results import SnapshotDiff
 from pitstop.snapshots import manifest
 
 MOST_KEPT = 10_000

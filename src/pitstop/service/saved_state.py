@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Callable
 from pathlib import Path
 
-from pitstop.control.ports import Workers
+from pitstop.control.ports.workers import Workers
 from pitstop.errors import UsageError
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.snapshot import SnapshotRecord

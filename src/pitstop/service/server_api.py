@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from pitstop.control.ports import Waiter
+from pitstop.control.ports.wake import Waiter
 from pitstop.model.audit import AuditEntry
 from pitstop.model.job import JobState
 from pitstop.model.operation import Answer, Operation, StateAtStart, UserRequest
@@ -15,14 +15,8 @@ from pitstop.model.selecting import OPERATOR, Asker
 from pitstop.service.api import Service, SubmitRequest
 from pitstop.service.asked import Asked, Sign
 from pitstop.service.changes import Changes
-from pitstop.service.results import (
-    Backup,
-    ClusterInfo,
-    JobEvents,
-    JobStatus,
-    OperationStatus,
-    UpdateResult,
-)
+from pitstop.service.cluster_results import Backup, ClusterInfo
+from pitstop.service.job_results import JobEvents, JobStatus, OperationStatus, UpdateResult
 from pitstop.service.sql_results import Result
 from pitstop.sql.statements import Statement
 

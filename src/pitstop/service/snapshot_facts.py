@@ -8,7 +8,7 @@ from typing import Any
 from pitstop.kit.clock import iso
 from pitstop.model.snapshot import SnapshotManifest
 from pitstop.plan.model import Plan
-from pitstop.service.results import Difference
+from pitstop.service.snapshot_results import Difference
 
 
 @dataclass(frozen=True)

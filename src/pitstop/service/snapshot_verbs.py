@@ -5,7 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from pitstop.control.ports import Registry, Workers
+from pitstop.control.ports.registry import Registry
+from pitstop.control.ports.workers import Workers
 from pitstop.control.snapshot_use import goes_back_to, is_unread, job_that_needs
 from pitstop.errors import ConflictError, NotFoundError
 from pitstop.kit.ids import check_name

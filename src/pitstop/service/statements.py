@@ -14,7 +14,7 @@ from pitstop.model.report import Report
 from pitstop.model.selecting import OPERATOR, Asker
 from pitstop.service.api import OPERATION_SECONDS, Service, SubmitRequest
 from pitstop.service.inserting import insert_rows
-from pitstop.service.results import JobStatus
+from pitstop.service.job_results import JobStatus
 from pitstop.service.selecting import Queries, only_maps, select
 from pitstop.service.sql_results import DONE, Column, Result, SqlType, Value
 from pitstop.sql.catalog import Catalog

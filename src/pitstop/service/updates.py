@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from pitstop.control.ports import Registry
+from pitstop.control.ports.registry import Registry
 from pitstop.control.trying import an_update, tried
 from pitstop.errors import UsageError, VersionError
 from pitstop.kit.ids import check_name

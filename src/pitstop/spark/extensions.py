@@ -14,8 +14,8 @@ from typing import TypeVar
 
 from pitstop.errors import PipelineError
 from pitstop.pipeline.nodes import Node
-from pitstop.pipeline.sinks import Sink
-from pitstop.pipeline.sources import Source
+from pitstop.pipeline.sink import Sink
+from pitstop.pipeline.source import Source
 
 K = TypeVar("K")
 """SourceKind or SinkKind."""

@@ -11,8 +11,9 @@ from pitstop.kit.durations import milliseconds
 from pitstop.machine.local_paths import local_path, scheme_of, whole_pattern
 from pitstop.model.origin import PathOrigin, of_nobody_here
 from pitstop.pipeline import sinks, sources
-from pitstop.pipeline.sinks import Sink
-from pitstop.pipeline.sources import Source
+from pitstop.pipeline.file_sources import NO_FOLDERS, instead_of_tail
+from pitstop.pipeline.sink import Sink
+from pitstop.pipeline.source import Source
 from pitstop.sql import database_tables, delta_tables, topics
 from pitstop.sql.mappings import KEY, VALUE, Column, Mapping, truth
 from pitstop.sql.statements import Writing
@@ -155,7 +156,7 @@ def _ddl(mapping: Mapping) -> str:
 
 def _csv_tail(mapping: Mapping) -> Source:
     path = mapping.options["path"]
-    instead = sources.instead_of_tail(path, "by a mapping of TYPE File", "by a mapping of TYPE HttpPoll")
+    instead = instead_of_tail(path, "by a mapping of TYPE File", "by a mapping of TYPE HttpPoll")
     local_path(path, f"What mapping '{mapping.name}' of TYPE CsvTail reads", instead)
     return sources.csv_tail(
         mapping.options["path"],
@@ -190,7 +191,7 @@ def _journal(mapping: Mapping) -> Source:
 
 def _files(mapping: Mapping) -> Source:
     format_, path = mapping.option("format", "parquet"), mapping.options["path"]
-    if scheme_of(path) in sources.NO_FOLDERS:
+    if scheme_of(path) in NO_FOLDERS:
         raise UsageError(
             f"Mapping '{mapping.name}' of TYPE File reads folders, and {path!r} is none: put its files into a folder of the "
             "machine that jobs run on, or read JSON over HTTP by a mapping of TYPE HttpPoll."

@@ -6,8 +6,8 @@ from sqlglot import exp
 
 from pitstop.errors import UsageError
 from pitstop.pipeline import sinks, sources
-from pitstop.pipeline.sinks import Sink
-from pitstop.pipeline.sources import Source
+from pitstop.pipeline.sink import Sink
+from pitstop.pipeline.source import Source
 from pitstop.pipeline.stages import Pipeline
 from pitstop.sql.mappings import Mapping
 from pitstop.sql.places import Place

@@ -6,8 +6,8 @@ from typing import Any, cast
 
 from pitstop.errors import UsageError
 from pitstop.pipeline import sinks, sources
-from pitstop.pipeline.sinks import Sink
-from pitstop.pipeline.sources import Source
+from pitstop.pipeline.sink import Sink
+from pitstop.pipeline.source import Source
 from pitstop.sql.mappings import Column, Mapping, truth
 from pitstop.sql.types import quoted
 

@@ -9,8 +9,8 @@ from typing import Any, cast
 from pitstop.errors import UsageError
 from pitstop.pipeline import sinks, sources
 from pitstop.pipeline.kafka_security import KafkaSecurity, kafka_security
-from pitstop.pipeline.sinks import Sink
-from pitstop.pipeline.sources import Source
+from pitstop.pipeline.sink import Sink
+from pitstop.pipeline.source import Source
 from pitstop.sql.mappings import KEY, VALUE, Column, Mapping, text, truth
 from pitstop.sql.statements import Writing
 from pitstop.sql.types import quoted

@@ -1,4 +1,4 @@
-"""The assignments of runs to the members that start them (control.ports.Assignments), in the store that they share."""
+"""The assignments of runs to the members that start them (control.ports.assignments), in the store that they share."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Any
 
 from sqlalchemy import delete, func, insert, select, update
 
-from pitstop.control.ports import RunHandle, RunSpec, Started
+from pitstop.control.ports.assignments import AssignmentState
+from pitstop.control.ports.launcher import RunHandle, RunSpec
 from pitstop.kit.clock import Clock
 from pitstop.store import schema
 from pitstop.store.database import Database, store_clock
@@ -28,7 +29,7 @@ class SqlAssignments:
             "token": spec.token,
             "member_id": member_id,
             "job_name": spec.job_name,
-            "state": Started.ASKED.value,
+            "state": AssignmentState.ASKED.value,
         }
         with self._database.write() as connection:
             of_ended_job = table.c.job_id.not_in(select(jobs.c.id).where(jobs.c.active))
@@ -36,21 +37,21 @@ class SqlAssignments:
             connection.execute(delete(table).where(earlier | of_ended_job))
             connection.execute(insert(table).values(**values))
 
-    def of_run(self, job_id: str, token: int) -> tuple[str, Started] | None:
+    def of_run(self, job_id: str, token: int) -> tuple[str, AssignmentState] | None:
         table = schema.assignments
         with self._database.read() as connection:
             row = connection.execute(
                 select(table.c.member_id, table.c.state).where((table.c.job_id == job_id) & (table.c.token == token))
             ).first()
-        return (row.member_id, Started(row.state)) if row is not None else None
+        return (row.member_id, AssignmentState(row.state)) if row is not None else None
 
-    def runs_of(self, member_id: str) -> list[tuple[RunSpec, Started]]:
+    def runs_of(self, member_id: str) -> list[tuple[RunSpec, AssignmentState]]:
         table = schema.assignments
         with self._database.read() as connection:
             rows = connection.execute(select(table).where(_is_current() & (table.c.member_id == member_id))).all()
-        return [(RunSpec(row.job_id, row.token, None, row.job_name), Started(row.state)) for row in rows]
+        return [(RunSpec(row.job_id, row.token, None, row.job_name), AssignmentState(row.state)) for row in rows]
 
-    def tell(self, job_id: str, token: int, state: Started) -> None:
+    def tell(self, job_id: str, token: int, state: AssignmentState) -> None:
         table = schema.assignments
         with self._database.write_beside() as connection:
             mine = (table.c.job_id == job_id) & (table.c.token == token)

@@ -10,7 +10,7 @@ from pathlib import Path
 from sqlalchemy import Connection, Engine, inspect, text
 from sqlalchemy.exc import DBAPIError
 
-from pitstop.control.ports import Wake
+from pitstop.control.ports.wake import Wake
 from pitstop.errors import EngineError, StoreError
 from pitstop.kit.clock import Clock
 from pitstop.store.dialects import dialect_of

@@ -1,4 +1,4 @@
-"""The lead among the control planes of one store (control.ports.Leadership): held by a lease, by the store's own clock.
+"""The lead among the control planes of one store (control.ports.leadership): held by a lease, by the store's own clock.
 
 Taking the lead and deciding both happen in a :meth:`Database.write`, and these come one after another. So a decision of a leader
 is either committed before another one takes over, or refused.
@@ -19,7 +19,7 @@ _TABLE = schema.leadership
 
 
 class SqlLeadership:
-    """control.ports.Leadership of the control plane that has this address."""
+    """control.ports.leadership.Leadership of the control plane that has this address."""
 
     def __init__(self, database: Database, address: str, clock: Clock | None = None) -> None:
         self._database, self._address, self._now = database, address, store_clock(database, clock)

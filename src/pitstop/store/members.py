@@ -1,4 +1,4 @@
-"""The members of a cluster, in the store that they share (control.ports.Membership).
+"""The members of a cluster, in the store that they share (control.ports.members.Membership).
 
 The store's own clock alone decides if a heart still beats: the clocks of the members' machines may differ.
 """

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Column, Table, delete, select, update
 
-from pitstop.control.ports import RunHandle
+from pitstop.control.ports.launcher import RunHandle
 from pitstop.store import schema
 from pitstop.store.database import Database
 

@@ -45,7 +45,7 @@ class Overview:
         self._none = Progress()
 
     def read(self, cursor: Cursor, include_ended: bool, named: str | None) -> list[tuple[Job, Progress]]:
-        """Read jobs and progress as control.ports.Registry.overview."""
+        """Read jobs and progress as control.ports.registry.Registry.overview."""
         if named is not None:
             order = "ORDER BY jobs.id = ? DESC, active DESC, submission_time DESC"
             rows = cursor.execute(f"{_ROWS} WHERE jobs.id = ? OR name = ? {order}", (named, named, named))
@@ -54,12 +54,12 @@ class Overview:
         return readable(self._pair, rows)
 
     def jobs(self, cursor: Cursor, include_ended: bool) -> list[Job]:
-        """Read jobs as control.ports.Registry.jobs."""
+        """Read jobs as control.ports.registry.Registry.jobs."""
         rows = cursor.execute(f"SELECT id, body FROM jobs {_which(include_ended)} {_NEWEST_FIRST}")
         return readable(lambda row: self._jobs.of(*row), rows)
 
     def read_first(self, cursor: Cursor, names: Collection[str]) -> dict[str, tuple[Job, Progress]]:
-        """Read jobs and progress as control.ports.Registry.overview_of."""
+        """Read jobs and progress as control.ports.registry.Registry.overview_of."""
         # By id first, since that has an index: by name the whole table is read.
         by_name = {job.id: (job, progress) for job, progress in self._among(cursor, "jobs.id", names)}
         for job, progress in self._among(cursor, "name", [name for name in names if name not in by_name]):
@@ -98,7 +98,7 @@ class _Kept(Generic[T]):
 
 
 def states_of(cursor: Cursor, job_ids: Collection[str], state: str) -> dict[str, JobState]:
-    """Return states as control.ports.Registry.states; ``state`` is the SQL for it.
+    """Return states as control.ports.registry.Registry.states; ``state`` is the SQL for it.
 
     States that this release does not know are left out.
     """
@@ -112,7 +112,7 @@ def states_of(cursor: Cursor, job_ids: Collection[str], state: str) -> dict[str,
 
 
 def version_artifacts(cursor: Cursor, source: str) -> list[tuple[str, int, str]]:
-    """Return artifacts as control.ports.Registry.version_artifacts; ``source`` is the SQL for it.
+    """Return artifacts as control.ports.registry.Registry.version_artifacts; ``source`` is the SQL for it.
 
     No more of a version is read.
     """
@@ -121,7 +121,7 @@ def version_artifacts(cursor: Cursor, source: str) -> list[tuple[str, int, str]]
 
 
 def newest_events(cursor: Cursor, job_ids: Collection[str]) -> dict[str, int]:
-    """Return numbers of events as control.ports.Registry.newest_events."""
+    """Return numbers of events as control.ports.registry.Registry.newest_events."""
     by_job: dict[str, int] = {}
     for some in _portions(job_ids):
         marks = ",".join("?" * len(some))
@@ -133,7 +133,7 @@ def newest_events(cursor: Cursor, job_ids: Collection[str]) -> dict[str, int]:
 
 
 def open_among(cursor: Cursor, operations: Collection[int], open_states: Collection[str]) -> set[int]:
-    """Return open operations as control.ports.Registry.unanswered."""
+    """Return open operations as control.ports.registry.Registry.unanswered."""
     numbers: set[int] = set()
     states = ",".join("?" * len(open_states))
     for some in _portions(operations):

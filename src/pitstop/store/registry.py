@@ -1,4 +1,4 @@
-"""Jobs, operations, commands, observations, snapshots and leases (control.ports.Registry)."""
+"""Jobs, operations, commands, observations, snapshots and leases (control.ports.registry.Registry)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import structlog
 from sqlalchemy import Connection, Select, Table, delete, func, insert, select, union_all, update
 from sqlalchemy.exc import IntegrityError
 
-from pitstop.control.ports import RunHandle
+from pitstop.control.ports.launcher import RunHandle
 from pitstop.control.trying import id_taken, name_taken
 from pitstop.errors import ConflictError, EngineError, Problem, StoreError
 from pitstop.kit.clock import Clock, SystemClock

@@ -1,4 +1,4 @@
-"""The access of one run to the store, fenced by its token (control.ports.RunnerLink)."""
+"""The access of one run to the store, fenced by its token (control.ports.ownership.RunnerLink)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from contextlib import contextmanager
 
 from sqlalchemy import Connection, insert, select, update
 
-from pitstop.control.ports import CONTROL, PROGRESS, RunHandle, Wake
+from pitstop.control.ports.launcher import RunHandle
+from pitstop.control.ports.wake import CONTROL, PROGRESS, Wake
 from pitstop.errors import FencedError, NotFoundError
 from pitstop.kit.clock import Clock
 from pitstop.kit.jsonable import to_json

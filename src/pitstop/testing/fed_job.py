@@ -10,7 +10,7 @@ from pitstop.errors import UsageError
 from pitstop.local.place import LocalPlace
 from pitstop.local.version import Version
 from pitstop.pipeline.nodes import Node
-from pitstop.pipeline.sources import Source
+from pitstop.pipeline.source import Source
 from pitstop.pipeline.specs import SourceSpec, Spec
 from pitstop.plan.cuts import tables_of
 from pitstop.plan.model import Plan

@@ -20,9 +20,10 @@ from pyspark.sql import Row
 from pyspark.sql.types import BooleanType, StringType, StructField, StructType
 
 from pitstop.errors import UsageError
+from pitstop.pipeline.kafka_source import METADATA
 from pitstop.pipeline.kafka_values import DECODED_FORMATS
 from pitstop.pipeline.nodes import Node
-from pitstop.pipeline.sources import METADATA, Source
+from pitstop.pipeline.source import Source
 from pitstop.spark.base.columns import struct_of
 from pitstop.spark.base.naming import PARSED, REASON, TOMBSTONE
 from pitstop.spark.base.text_formats import CORRUPT, PLACE

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 import pitstop as ps
-from pitstop.control.ports import NoOtherRun
+from pitstop.control.ports.ownership import NoOtherRun
 from pitstop.errors import FencedError
 from pitstop.maps.ports import Fence
 from pitstop.model.config import ProcessingGuarantee

@@ -10,7 +10,7 @@ from pitstop.control.controller import Controller
 from pitstop.control.life import LIFE, Decision, Edge
 from pitstop.control.means import Means
 from pitstop.control.performing import RETRY_SECONDS
-from pitstop.control.ports import RunSpec
+from pitstop.control.ports.launcher import RunSpec
 from pitstop.control.seeing import AWAY_SECONDS, MOST_ATTEMPTS
 from pitstop.errors import EngineError, FencedError, StoreError
 from pitstop.model.data_folder import DataFolder

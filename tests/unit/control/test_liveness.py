@@ -3,7 +3,7 @@
 import pytest
 
 from pitstop.control.liveness import CLAIM_SECONDS, HANG_SECONDS, SLOW_SECONDS, Gone, Liveness
-from pitstop.control.ports import CONTROL
+from pitstop.control.ports.wake import CONTROL
 from pitstop.errors import StoreError
 from pitstop.model.job import JobState
 from tests.doubles.launcher import LEASE_SECONDS

@@ -19,7 +19,7 @@ from tests.doubles.workers import ScriptedWorkers
 
 
 class Warm:
-    """A warm runner (control.ports.Standby) that notes what it has done."""
+    """A warm runner (control.ports.workers.Standby) that notes what it has done."""
 
     id = "warm"
 

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from pitstop.control.ports import RunHandle
+from pitstop.control.ports.launcher import RunHandle
 from pitstop.control.shutdown import end_runs
 from pitstop.model.job import JobState, Mode, Termination
 from pitstop.model.run import StopRun

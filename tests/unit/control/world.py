@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from pitstop.control.ports import RunSpec
+from pitstop.control.ports.launcher import RunSpec
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, JobSource, JobState, Version
 from tests.doubles.clock import ManualClock

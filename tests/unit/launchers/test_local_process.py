@@ -6,7 +6,8 @@ import time
 import psutil
 import pytest
 
-from pitstop.control.ports import CONTROL, RunHandle, RunSpec
+from pitstop.control.ports.launcher import RunHandle, RunSpec
+from pitstop.control.ports.wake import CONTROL
 from pitstop.launchers.local_process import LocalProcessLauncher
 from pitstop.launchers.processes import handle_of
 from pitstop.model.data_folder import DataFolder

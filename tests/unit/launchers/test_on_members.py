@@ -4,7 +4,8 @@ import threading
 
 import pytest
 
-from pitstop.control.ports import RunHandle, RunSpec, Started
+from pitstop.control.ports.assignments import AssignmentState
+from pitstop.control.ports.launcher import RunHandle, RunSpec
 from pitstop.launchers.on_members import MembersLauncher
 from pitstop.launchers.processes import own_handle
 from pitstop.model.cluster import Member
@@ -86,8 +87,8 @@ def test_a_start_has_failed_when_its_member_says_so_or_went_away_before_it_began
     for name in ("a", "b", "c"):
         world.start(name)
     assert not any(world.launcher.start_failed(name, 1) for name in "abc")
-    world.assignments.tell("a", 1, Started.FAILED)
-    world.assignments.tell("b", 1, Started.BEGUN)
+    world.assignments.tell("a", 1, AssignmentState.FAILED)
+    world.assignments.tell("b", 1, AssignmentState.BEGUN)
     assert [world.launcher.start_failed(name, 1) for name in "abc"] == [True, False, False]
     world.members.leave("one")
     assert [world.launcher.start_failed(name, 1) for name in "abc"] == [True, False, True]

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pitstop.control.ports import RunHandle
+from pitstop.control.ports.launcher import RunHandle
 from pitstop.errors import EngineError
 from pitstop.kit.waiting import wait_until
 from pitstop.launchers import processes

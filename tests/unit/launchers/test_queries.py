@@ -10,7 +10,7 @@ import pytest
 
 from pitstop.errors import BusyError, EngineError, UsageError
 from pitstop.kit.waiting import wait_until
-from pitstop.launchers import queries
+from pitstop.launchers import queries, query_answers, query_child
 from pitstop.launchers.queries import QueryProcess, QueryProcesses
 from pitstop.launchers.spent_seconds import SpentSeconds
 from pitstop.machine.rotating import Rotation
@@ -137,7 +137,7 @@ def test_one_that_nobody_asks_for_counts_until_its_process_has_ended_it(process,
 @pytest.mark.parametrize("query", ["long", "short"])
 def test_a_query_whose_rows_nobody_takes_is_ended_and_who_comes_later_is_told(process, tmp_path, monkeypatch, query):
     monkeypatch.setattr(queries, "MOST_OPEN", 1)
-    monkeypatch.setattr(queries, "UNTAKEN_SECONDS", 0.2)
+    monkeypatch.setattr(query_child, "UNTAKEN_SECONDS", 0.2)
     left = run(process, query)
     next(left)
     assert wait_until(lambda: json.dumps({"cancel": 1}) in noted(tmp_path), 30)
@@ -147,8 +147,8 @@ def test_a_query_whose_rows_nobody_takes_is_ended_and_who_comes_later_is_told(pr
 
 
 def test_who_waits_for_rows_takes_them(process, monkeypatch):
-    monkeypatch.setattr(queries, "UNTAKEN_SECONDS", 0.2)
-    monkeypatch.setattr(queries, "QUIET_SECONDS", 0.6)
+    monkeypatch.setattr(query_child, "UNTAKEN_SECONDS", 0.2)
+    monkeypatch.setattr(query_answers, "QUIET_SECONDS", 0.6)
     quiet = run(process, "quiet")
     assert [next(quiet) for _ in range(3)] == [{"id": 1, "columns": [["n", "int"]]}, {"quiet": True}, {"quiet": True}]
 
@@ -160,7 +160,7 @@ def test_who_waits_for_rows_of_a_query_that_another_one_ends_is_woken(process):
     waiting = threading.Thread(target=lambda: found.extend(quiet), daemon=True)
     waiting.start()
     quiet.close()
-    waiting.join(queries.QUIET_SECONDS / 2)
+    waiting.join(query_answers.QUIET_SECONDS / 2)
     assert not waiting.is_alive()
     assert found == []
 
@@ -270,11 +270,11 @@ def _comes(both, asker):
 def test_what_ends_its_process_each_time_is_told_the_cause_in_the_end(both, tmp_path):
     with pytest.raises(EngineError, match=r"was ended because another query went on after its end: ask again\. queries\.log in"):
         next(run(both, "blamed"))
-    assert noted(tmp_path).count("started") == 1 + queries.MOST_ANEW
+    assert noted(tmp_path).count("started") == 1 + query_answers.MOST_ANEW
 
 
 def test_innocent_queries_outlive_more_than_one_end_of_their_process_and_whoever_caused_it_waits(both, monkeypatch):
-    monkeypatch.setattr(queries, "MOST_ANEW", 3)
+    monkeypatch.setattr(query_answers, "MOST_ANEW", 3)
     innocent, found = run(both, "once", BOB), []
     reading = threading.Thread(target=lambda: found.extend(next(innocent) for _ in range(2)), daemon=True)
     reading.start()

@@ -2,7 +2,7 @@
 
 import json
 
-from pitstop.control.ports import RunSpec
+from pitstop.control.ports.launcher import RunSpec
 from pitstop.kit.waiting import wait_until
 from pitstop.launchers.runner_processes import RunnerProcesses
 from pitstop.model.data_folder import DataFolder

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from pitstop.control.ports import RunHandle
+from pitstop.control.ports.launcher import RunHandle
 from pitstop.launchers.processes import handle_of, kill_all
 from pitstop.launchers.watcher import Watcher
 

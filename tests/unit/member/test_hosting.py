@@ -4,7 +4,9 @@ import subprocess
 
 import pytest
 
-from pitstop.control.ports import CONTROL, RunHandle, RunSpec, Started
+from pitstop.control.ports.assignments import AssignmentState
+from pitstop.control.ports.launcher import RunHandle, RunSpec
+from pitstop.control.ports.wake import CONTROL
 from pitstop.errors import EngineError, StoreError
 from pitstop.kit.waiting import wait_until
 from pitstop.member.hosting import HostedRuns
@@ -60,15 +62,15 @@ def test_each_run_is_started_once(world):
     for _ in range(3):
         world.hosted.step()
     assert [spec for spec, _ in world.processes.started] == [RunSpec("mine", 1, None, "mine")]
-    assert world.assignments.of_run("mine", 1) == ("member-1", Started.BEGUN)
-    assert world.assignments.of_run("another's", 1) == ("member-2", Started.ASKED)
+    assert world.assignments.of_run("mine", 1) == ("member-1", AssignmentState.BEGUN)
+    assert world.assignments.of_run("another's", 1) == ("member-2", AssignmentState.ASKED)
 
 
 def test_its_end_is_told_at_the_next_look(world):
     world.give("job")
     world.hosted.step()
     world.processes.started[0][1].kill()
-    assert wait_until(lambda: world.hosted.step() or world.assignments.of_run("job", 1)[1] is Started.FAILED, 10)
+    assert wait_until(lambda: world.hosted.step() or world.assignments.of_run("job", 1)[1] is AssignmentState.FAILED, 10)
     assert world.control.wait(0)
 
 
@@ -79,8 +81,8 @@ def test_what_cannot_be_started_has_failed_and_keeps_no_other_run_from_beginning
     for name in ("job", "another"):
         world.give(name)
     world.hosted.step()
-    assert world.assignments.of_run("job", 1) == ("member-1", Started.FAILED)
-    assert world.assignments.of_run("another", 1) == ("member-1", Started.BEGUN)
+    assert world.assignments.of_run("job", 1) == ("member-1", AssignmentState.FAILED)
+    assert world.assignments.of_run("another", 1) == ("member-1", AssignmentState.BEGUN)
 
 
 def refuse(error):
@@ -94,7 +96,7 @@ def test_a_store_that_is_away_when_a_start_is_to_be_told_has_no_run_started_twic
         world.hosted.step()
     world.hosted.step()
     assert len(world.processes.started) == 1
-    assert world.assignments.of_run("job", 1) == ("member-1", Started.BEGUN)
+    assert world.assignments.of_run("job", 1) == ("member-1", AssignmentState.BEGUN)
 
 
 def away(*_):
@@ -106,7 +108,7 @@ def test_a_process_that_nobody_knows_how_to_end_keeps_no_run_from_beginning(worl
     world.assignments.ask_to_kill(RunHandle("what is this"))
     world.give("job")
     world.hosted.step()
-    assert world.assignments.of_run("job", 1) == ("member-1", Started.BEGUN)
+    assert world.assignments.of_run("job", 1) == ("member-1", AssignmentState.BEGUN)
 
 
 def no_handle(handle):

@@ -9,7 +9,7 @@ from pitstop.client.http import HttpService
 from pitstop.kit.waiting import wait_until
 from pitstop.operator import app, kinds
 from pitstop.operator.settings import OperatorSettings
-from pitstop.service.results import ClusterInfo
+from pitstop.service.cluster_results import ClusterInfo
 from tests.dripping import hanging
 from tests.unit.operator.kube.test_api import config
 from tests.unit.operator.reconciling.scripted import Lab

@@ -10,7 +10,7 @@ from pitstop.kit.waiting import wait_until
 from pitstop.model.cluster import MemberState
 from pitstop.operator import connections
 from pitstop.operator.connections import Address, Connection
-from pitstop.service.results import ClusterInfo, MemberInfo
+from pitstop.service.cluster_results import ClusterInfo, MemberInfo
 from tests.dripping import hanging
 
 MEMBER = MemberInfo("10.0.0.1", "uuid", "member", "0.1.0", 1, MemberState.ACTIVE, 1.0, 1.0)

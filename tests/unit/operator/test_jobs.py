@@ -27,7 +27,7 @@ from pitstop.operator.jobs import (
 from pitstop.operator.resources.cluster import Hazelcast
 from pitstop.operator.resources.job import JetJob
 from pitstop.operator.resources.snapshot import JetJobSnapshot
-from pitstop.service.results import JobStatus
+from pitstop.service.job_results import JobStatus
 
 UID = "5f3c1f5e-8a64-4c9a-9a30-0d5a8a4a1c11"
 RUNNING_CLUSTER = Hazelcast.model_validate({"spec": {"jet": {"resourceUploadEnabled": True}}, "status": {"phase": "Running"}})

@@ -8,7 +8,7 @@ import pytest
 from pitstop.operator.maps import MapSettings, SeenMap, decide_map
 from pitstop.operator.resources.cluster import Hazelcast
 from pitstop.operator.resources.map import Map
-from pitstop.service.results import MapFacts
+from pitstop.service.map_results import MapFacts
 
 DOCS = Path(__file__).parents[3] / "docs" / "kubernetes.md"
 RUNNING = Hazelcast.model_validate({"status": {"phase": "Running"}})

@@ -6,7 +6,7 @@ from itertools import count
 
 import pytest
 
-from pitstop.control.ports import NoOtherRun
+from pitstop.control.ports.ownership import NoOtherRun
 from pitstop.model.data_folder import DataFolder
 from pitstop.outputs.file_epochs import FileEpochs, WrittenFiles
 from pitstop.outputs.kept import KeptOutputs

@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from pitstop.control.ports import NoOtherRun
+from pitstop.control.ports.ownership import NoOtherRun
 from pitstop.errors import OtherEpochError
 from pitstop.outputs.file_epochs import FileEpochs, WrittenFiles, noted
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pitstop.control.ports import NoOtherRun
+from pitstop.control.ports.ownership import NoOtherRun
 from pitstop.model.data_folder import DataFolder
 from pitstop.outputs.file_epochs import FileEpochs, WrittenFiles
 from pitstop.outputs.later import set_aside_later

@@ -13,7 +13,7 @@ from pitstop.model.job import DisplayStatus, Progress, TableAway
 from pitstop.model.left_out import LeftOut
 from pitstop.model.tally import RestartCause, Tally
 from pitstop.rest.metrics import exposition
-from pitstop.service.results import JobStatus
+from pitstop.service.job_results import JobStatus
 from tests.unit.control.test_life import S, job
 
 NOW = 1_800_000_000.0

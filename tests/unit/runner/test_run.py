@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pitstop.control.lanes import Lanes, in_thread
-from pitstop.control.ports import RunHandle
+from pitstop.control.ports.launcher import RunHandle
 from pitstop.errors import EngineError, FencedError, StoreError
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, JobSource, JobState, Progress, Version
@@ -28,8 +28,8 @@ from pitstop.model.run import (
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.plan.model import Plan
 from pitstop.runner.bounds import Bounds
-from pitstop.runner.engine import Opened
 from pitstop.runner.run import OUTGROWN_SECONDS, WRITERS_SECONDS, Runner
+from pitstop.runner.runtime import Opened
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint
 from tests.doubles.clock import ManualClock
@@ -50,7 +50,7 @@ class Away:
 
 
 class Query:
-    """What the engine has started, moved by hand."""
+    """A query that the runtime has started, moved by hand."""
 
     def __init__(self):
         self.active = self.up = True
@@ -79,7 +79,7 @@ class Query:
 
 
 class OneQuery:
-    """An engine whose every version runs the same query."""
+    """A runtime whose every version runs the same query."""
 
     def __init__(self):
         self.query, self.ownership, self.whole, self.over = Query(), None, None, False
@@ -104,8 +104,8 @@ def run():
         clock, wake = ManualClock(), MemoryWake()
         registry = MemoryRegistry(clock)
         link = Away(MemoryRunnerLink(registry, wake))
-        engine = OneQuery()
-        query, pauses = engine.query, []
+        runtime = OneQuery()
+        query, pauses = runtime.query, []
 
         @property
         def told(self):
@@ -127,7 +127,7 @@ def run():
         RunHandle("h"),
         run.link,
         run.wake,
-        run.engine,
+        run.runtime,
         lambda work: work(),
         lambda *line: said.append(line),
         pause,
@@ -201,16 +201,16 @@ def test_a_failure_says_whether_what_the_run_needs_was_away(run, error, away):
 def test_an_epoch_waits_until_the_store_can_tell_whose_the_job_is(run):
     run.runner.begin()
     run.link.away = True
-    with run.engine.ownership.held():
+    with run.runtime.ownership.held():
         assert len(run.pauses) == 3
 
 
 def test_no_other_run_takes_the_job_while_it_is_held(run):
     run.runner.begin()
-    with run.engine.ownership.held():
+    with run.runtime.ownership.held():
         job = run.registry.get_job("id")
     run.registry.save_job(dataclasses.replace(job, token=2))
-    for ask in (run.engine.ownership.check, run.engine.ownership.held().__enter__):
+    for ask in (run.runtime.ownership.check, run.runtime.ownership.held().__enter__):
         with pytest.raises(FencedError, match="has been replaced by run 2"):
             ask()
 
@@ -225,7 +225,7 @@ def test_what_needs_the_store_is_done_once_it_is_there(run):
             raise StoreError("The store is busy.")
         return "written"
 
-    assert run.engine.ownership.patiently(write) == "written"
+    assert run.runtime.ownership.patiently(write) == "written"
     assert len(tries) == 3
 
 
@@ -240,14 +240,14 @@ def test_a_run_claims_its_job_when_the_store_is_back(run):
 
 
 def test_a_store_that_goes_away_while_a_run_starts_costs_a_new_start_and_not_the_job(run):
-    begin = run.engine.open
+    begin = run.runtime.open
 
     def open_and_lose_the_store(*arguments):
         opened = begin(*arguments)
         run.link.away = True
         return opened
 
-    run.engine.open = open_and_lose_the_store
+    run.runtime.open = open_and_lose_the_store
     assert run.runner.begin() is None
     run.link.away = False
     assert run.runner.step() == 1
@@ -263,7 +263,7 @@ def test_code_that_never_gets_compiled_fails_the_run_after_its_time(run):
         assert run.runner.give_up_if_overdue()
         raise SystemExit  # as the end of the process would
 
-    run.engine.open = never_ends
+    run.runtime.open = never_ends
     with pytest.raises(SystemExit):
         run.runner.begin()
     failed = run.told[-1]
@@ -466,7 +466,7 @@ class Batch:
 @pytest.fixture
 def batch(run):
     """Of a run that has begun; its thread ends with the test."""
-    run.engine.whole = batch = Batch()
+    run.runtime.whole = batch = Batch()
     run.runner._spawn = in_thread
     assert run.runner.begin() is None
     yield batch
@@ -533,8 +533,8 @@ def test_a_sinks_function_that_never_ends_ends_its_run_though_it_keeps_the_store
         run.clock.advance(1)
         assert run.runner.give_up_if_overdue(), "its process ends now, told or not"
 
-    run.engine.ownership.patiently(never_ends)
-    assert not run.engine.ownership.seconds
+    run.runtime.ownership.patiently(never_ends)
+    assert not run.runtime.ownership.seconds
 
 
 def test_a_run_that_waits_for_other_writers_of_the_store_does_not_hang_however_short_its_epochs_may_be(run):
@@ -549,7 +549,7 @@ def test_a_run_that_waits_for_other_writers_of_the_store_does_not_hang_however_s
         run.clock.advance(WRITERS_SECONDS - 1)
         assert not run.runner.give_up_if_overdue()
 
-    run.engine.ownership.patiently(waits)
+    run.runtime.ownership.patiently(waits)
 
 
 def test_a_run_tells_its_last_rows_before_it_says_that_it_has_stopped(run):
@@ -582,7 +582,7 @@ def test_a_run_tells_its_last_rows_before_it_says_that_it_has_stopped(run):
 )
 def test_a_run_whose_shared_engine_has_ended_tells_whether_it_was_at_work(run, up, under_way, loss):
     assert run.runner.begin() is None
-    run.engine.over, run.query.active, run.query.up, run.query.under_way = True, False, up, under_way
+    run.runtime.over, run.query.active, run.query.up, run.query.under_way = True, False, up, under_way
     assert run.runner.step() == 1
     failed = run.told[-1]
     assert isinstance(failed, Failed)
@@ -594,6 +594,6 @@ def test_a_run_whose_shared_engine_ends_before_its_query_is_there_was_at_work(ru
     def open(job, ties):
         raise EngineError("its Java is gone")
 
-    run.engine.open, run.engine.over = open, True
+    run.runtime.open, run.runtime.over = open, True
     assert run.runner.begin() == 1
     assert run.told[-1].engine_loss is EngineLoss.WORKED

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from pitstop.control.ports import CHANGED
+from pitstop.control.ports.wake import CHANGED
 from pitstop.errors import FencedError, StoreError
 from pitstop.kit.waiting import wait_until
 from pitstop.server import leading as module
@@ -13,7 +13,7 @@ from tests.doubles.wake import MemoryWake
 
 
 class Lease:
-    """control.ports.Leadership of one that a test lets lead, or not."""
+    """control.ports.leadership.Leadership of one that a test lets lead, or not."""
 
     def __init__(self):
         self.free, self.kept, self.away, self.number, self.released = True, True, False, 0, []

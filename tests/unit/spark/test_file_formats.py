@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from pitstop.pipeline.sinks import FilesSink
+from pitstop.pipeline.sink import FilesSink
 from pitstop.spark.sinks.file_formats import has_rows
 
 HEADER = "a,b\n"

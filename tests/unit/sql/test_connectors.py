@@ -6,7 +6,7 @@ import pitstop as ps
 from pitstop.errors import UsageError
 from pitstop.machine.local_paths import local_path
 from pitstop.model.origin import ELSEWHERE
-from pitstop.pipeline.sinks import KafkaSink, PostgresSink
+from pitstop.pipeline.sink import KafkaSink, PostgresSink
 from pitstop.sql.compiling import compile_job
 from pitstop.sql.connectors import connector_of, placed
 from pitstop.sql.parsing import parse

@@ -5,7 +5,7 @@ import json
 import pytest
 from sqlalchemy import text
 
-from pitstop.control.ports import RunHandle
+from pitstop.control.ports.launcher import RunHandle
 from pitstop.errors import EngineError
 from pitstop.model.job import Progress
 from pitstop.model.operation import OperationState, Suspend

@@ -73,7 +73,7 @@ function useOpen() {
         const { job, verb } = target;
         if (verb === "update") return void go({ to: "/jobs/$job/update", params: { job } });
         if (verb !== undefined && isDirect(verb)) plain.mutate({ job, verb });
-        return void go({ to: "/jobs/$job", params: { job }, search: (isDialog(verb) ? { do: verb } : {}) as never });
+        return void go({ to: "/jobs/$job", params: { job }, search: isDialog(verb) ? { do: verb } : {} });
       }
     }
   };

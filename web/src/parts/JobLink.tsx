@@ -1,12 +1,11 @@
-import { Anchor } from "@mantine/core";
-import { Link } from "@tanstack/react-router";
 import type { Job } from "../api/client";
+import { PlaceLink } from "./links";
 
 /** The name of a job, leading to it. */
 export function JobLink({ job }: { job: Pick<Job, "id" | "name"> }) {
   return (
-    <Anchor component={Link} to="/jobs/$job" params={{ job: job.id } as never} inherit>
+    <PlaceLink to="/jobs/$job" params={{ job: job.id }} inherit>
       {job.name ?? job.id}
-    </Anchor>
+    </PlaceLink>
   );
 }

@@ -105,7 +105,7 @@ class Engine:
                 return function(*values)
             except PgError as error:
                 self._failure = error
-            except Exception as error:
+            except Exception as error:  # clients pass values of any kind to functions of the catalogue
                 self._failure = PgError(WRONG_VALUE, f"{type(error).__name__}: a function cannot take this value")
             raise ValueError
 

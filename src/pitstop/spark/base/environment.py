@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pitstop.control.ports import NoOtherRun, Ownership
+from pitstop.control.ports.ownership import NoOtherRun, Ownership
 from pitstop.maps.ports import Fence, MapStore
 from pitstop.model.config import MAX_AHEAD_MS, Execution, JobConfig, ProcessingGuarantee
 from pitstop.model.left_out import LeftOut

@@ -21,7 +21,7 @@ from pyspark.sql.types import (
 )
 
 from pitstop.pipeline.row_order import EARLY
-from pitstop.pipeline.sinks import RowOrder
+from pitstop.pipeline.sink import RowOrder
 from pitstop.spark.base.naming import quoted
 from pitstop.spark.internals.watermarks import WATERMARK_DELAY
 

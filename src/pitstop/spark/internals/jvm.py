@@ -63,7 +63,7 @@ def is_gone(spark: SparkSession) -> bool:
     """True if the session computes nothing any more: its JVM has ended, or is about to, or its context has stopped."""
     try:
         return bool(spark.sparkContext._jsc.sc().isStopped())
-    except Exception:
+    except Exception:  # a question to a Java that is ending fails in many ways
         return True
 
 

@@ -201,7 +201,7 @@ class KeyedFunction:
                 results = list(self.handle(tried, [row]))
                 after = self.codec.encode(vars(tried))
                 self.letters.check(results)
-            except Exception as error:
+            except Exception as error:  # the function is the user's: the row goes to the dead letters
                 out.append(self.letters.of_row(row, error.error if isinstance(error, RowError) else error))
                 held = self._namespace(before)
                 continue

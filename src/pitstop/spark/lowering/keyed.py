@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.state import GroupStateTimeout
@@ -23,6 +24,7 @@ from pitstop.pipeline.specs import MapStatefulSpec, RollingSpec
 from pitstop.spark.base.failures import first_line
 from pitstop.spark.base.naming import quoted
 from pitstop.spark.internals.arrow import arrow_rows
+from pitstop.spark.internals.jvm import JavaError
 from pitstop.spark.lowering.event_time import event_time, event_time_if_there
 from pitstop.spark.lowering.grouped import key_columns, key_names, layout_of, refuse_doubled
 from pitstop.spark.lowering.key_functions import AT, ROW, SAVED, EndOfRows, Items, KeyedFunction
@@ -153,7 +155,7 @@ def _once(function: KeyedFunction, shown: StructType) -> Callable[[tuple[Any, ..
 def _schema(node: Node, which: str, ddl: str) -> StructType:
     try:
         schema = DataType.fromDDL(ddl)
-    except Exception as error:
+    except (PySparkException, JavaError) as error:  # of Java, for a collation that there is not
         complaint = f"its {which} {ddl!r} is not DDL such as 'n bigint, last string'"
         raise PipelineError(f"Stage '{node.name}' ({node.location}): {complaint}: {first_line(error)}") from error
     if not isinstance(schema, StructType) or not schema.fields:

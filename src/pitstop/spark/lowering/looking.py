@@ -63,7 +63,7 @@ def _look_at(spark: SparkSession, node: Node, plan: Plan) -> Callable[[], str] |
 def _tell(look: Callable[[], str], name: str, begins: str, sentences: dict[str, str]) -> None:
     try:
         clause = look()
-    except Exception as error:
+    except Exception as error:  # readers of every kind may fail in any way: the sentence says how
         clause = f"cannot be looked at: {reason(error)}"
     sentences[name] = hidden(f"{begins} {clause.rstrip('.')}.")
 

@@ -10,7 +10,7 @@ from pitstop.errors import UsageError
 from pitstop.model.left_out import LeftOut
 from pitstop.pipeline.kafka_values import DECODED_FORMATS
 from pitstop.pipeline.nodes import Node
-from pitstop.pipeline.sources import Source
+from pitstop.pipeline.source import Source
 from pitstop.spark.base.columns import struct_of
 from pitstop.spark.base.environment import SourceSettings
 from pitstop.spark.base.naming import OBSERVED, PARSED, REASON, TOMBSTONE, quoted

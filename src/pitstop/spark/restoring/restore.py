@@ -20,7 +20,7 @@ from typing import Any
 
 from pitstop.errors import DropError, IncompatibleError
 from pitstop.model.config import StateStore
-from pitstop.model.data_folder import CHECKPOINT_PREFIX
+from pitstop.model.job_folder import CHECKPOINT_PREFIX
 from pitstop.model.report import Report, SourceFate, Way
 from pitstop.model.snapshot import SnapshotManifest
 from pitstop.plan.diff import compare

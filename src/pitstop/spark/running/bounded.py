@@ -28,7 +28,7 @@ def run_bounded(spark: SparkSession, pipeline: Pipeline, environment: Environmen
 
 
 class BoundedRun:
-    """The run of such a pipeline in a runner's process (runner.engine.Whole)."""
+    """The run of such a pipeline in a runner's process (runner.runtime.Whole)."""
 
     def __init__(self, spark: SparkSession, pipeline: Pipeline, environment: Environment) -> None:
         self._spark, self._pipeline, self._environment = spark, pipeline, environment

@@ -142,7 +142,7 @@ class IdleWatch:
                     self._look(query)
         except StreamingQueryException:
             return  # whoever runs the query is told, too
-        except Exception as error:
+        except Exception as error:  # this thread has nobody to tell, and the query goes on
             if query.isActive:
                 self._log("ERROR", "pitstop.engine", f"idle stages are no longer checked while no rows come: {error}")
 

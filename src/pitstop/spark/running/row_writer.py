@@ -115,7 +115,7 @@ class RowWriter(Gate):
                 if self._answers(stream):
                     with suppress(OSError):  # who asked is gone, and its epoch is not committed
                         connection.sendall(b"ok")
-        except BaseException as error:
+        except BaseException as error:  # the epoch fails with it
             self._fail(error)
         finally:
             self._connections.discard(connection)
@@ -189,7 +189,7 @@ class RowWriter(Gate):
                 if rows:
                     table = pa.Table.from_batches([batch for batch, _ in rows])
                     self._rows += write_at_once(self._target, table, rows[-1][1], self._environment)
-            except BaseException as error:
+            except BaseException as error:  # the epoch fails with it
                 self._fail(error)
                 return
             for item in items:

@@ -137,7 +137,7 @@ class Selecting:
         """
         try:
             return not wait_until(lambda: left_tasks(self.spark) <= 0, LEFT_SECONDS)
-        except Exception:
+        except Exception:  # a question to a Spark that stands still fails in many ways
             return True
 
     def _whole(

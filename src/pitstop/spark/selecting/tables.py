@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from pitstop.errors import UsageError
 from pitstop.maps.ports import MapStore
-from pitstop.model.data_folder import WorkerFolder
+from pitstop.model.process_folders import WorkerFolder
 from pitstop.model.selecting import OwnTable, Select, StoredStage
 from pitstop.pipeline.specs import ParsedSpec, SelectSpec, SourceSpec
 from pitstop.snapshots import manifest as manifests

@@ -18,7 +18,7 @@ from pitstop.errors import PipelineError, UsageError
 from pitstop.machine.named_secrets import errors_without_secrets
 from pitstop.pipeline.needs import SINK_GROUP
 from pitstop.pipeline.nodes import Node
-from pitstop.pipeline.sinks import Sink
+from pitstop.pipeline.sink import Sink
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.failures import errors_of_sink, errors_of_stage
 from pitstop.spark.extensions import find_kind

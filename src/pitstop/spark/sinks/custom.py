@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from pitstop.pipeline.sinks import CustomSink
+from pitstop.pipeline.sink import CustomSink
 from pitstop.spark.sinks import EpochContext, SinkKind
 
 

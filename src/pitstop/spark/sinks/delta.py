@@ -25,7 +25,7 @@ from pitstop.model.config import ProcessingGuarantee
 from pitstop.outputs.delta_commits import WORDS, DeltaCommits, let_others_read
 from pitstop.outputs.file_epochs import open_folder
 from pitstop.pipeline.needs import OF_SINKS
-from pitstop.pipeline.sinks import DeltaSink
+from pitstop.pipeline.sink import DeltaSink
 from pitstop.plan.places import folder_place
 from pitstop.spark.base.naming import quoted
 from pitstop.spark.base.row_order import ORDER

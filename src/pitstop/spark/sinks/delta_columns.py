@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.types import ArrayType, DataType, DecimalType, MapType, StructType
 
-from pitstop.pipeline.sinks import DeltaSink
+from pitstop.pipeline.sink import DeltaSink
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable

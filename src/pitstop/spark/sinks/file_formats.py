@@ -15,7 +15,7 @@ from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
 
-from pitstop.pipeline.sinks import FilesSink
+from pitstop.pipeline.sink import FilesSink
 from pitstop.spark.base.naming import quoted
 from pitstop.spark.base.text_formats import has_no_place, has_times_of_day, writing_options
 from pitstop.spark.internals.kept_rows import forget_rows

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from pitstop.kit.counts import counted
 from pitstop.machine.local_paths import local_path
 from pitstop.outputs.file_epochs import FileEpochs, WrittenFiles, open_folder
-from pitstop.pipeline.sinks import FilesSink
+from pitstop.pipeline.sink import FilesSink
 from pitstop.plan.places import folder_place
 from pitstop.spark.sinks import LAST, EpochContext, SinkKind
 from pitstop.spark.sinks.file_formats import UNPLACED, check_columns, has_rows, save, written_below

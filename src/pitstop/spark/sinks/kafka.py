@@ -25,7 +25,7 @@ from pitstop.kit.counts import counted
 from pitstop.machine.named_secrets import revealed
 from pitstop.maps.json_form import OPTIONS
 from pitstop.pipeline.needs import OF_SINKS
-from pitstop.pipeline.sinks import KafkaSink
+from pitstop.pipeline.sink import KafkaSink
 from pitstop.spark.base.columns import to_column
 from pitstop.spark.base.kafka_clients import librdkafka_settings
 from pitstop.spark.base.looking import LOOK_SECONDS

@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from pitstop.pipeline.sinks import LoggerSink
+from pitstop.pipeline.sink import LoggerSink
 from pitstop.spark.base.naming import quoted
 from pitstop.spark.base.values import python_rows
 from pitstop.spark.sinks import EpochContext, SinkKind

@@ -23,7 +23,7 @@ from pitstop.maps.model import SHOWN, is_too_long
 from pitstop.maps.ports import EpochId, MapStore
 from pitstop.model.config import ProcessingGuarantee
 from pitstop.model.left_out import LeftOut
-from pitstop.pipeline.sinks import MapSink
+from pitstop.pipeline.sink import MapSink
 from pitstop.plan.places import map_place
 from pitstop.spark.base.columns import to_column
 from pitstop.spark.base.naming import quoted

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pitstop.pipeline.sinks import NoopSink
+from pitstop.pipeline.sink import NoopSink
 from pitstop.spark.sinks import SinkKind, compute_only
 
 KIND: SinkKind[NoopSink] = SinkKind(compute_only, reads_once=True, handles_epochs=True)  # it never has anything of one

@@ -18,7 +18,7 @@ from pitstop.machine.named_secrets import revealed_url
 from pitstop.maps.json_form import OPTIONS
 from pitstop.model.config import ProcessingGuarantee
 from pitstop.pipeline.needs import OF_SINKS
-from pitstop.pipeline.sinks import PostgresSink
+from pitstop.pipeline.sink import PostgresSink
 from pitstop.spark.base.columns import to_column
 from pitstop.spark.base.databases import sql_name, table_place
 from pitstop.spark.base.naming import quoted

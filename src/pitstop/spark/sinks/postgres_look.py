@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pitstop.machine.named_secrets import revealed_url
-from pitstop.pipeline.sinks import PostgresSink
+from pitstop.pipeline.sink import PostgresSink
 from pitstop.spark.base.databases import first_line
 from pitstop.spark.base.looking import LOOK_SECONDS
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from pyspark.sql import DataFrame
 
-from pitstop.pipeline.sinks import SparkSink
+from pitstop.pipeline.sink import SparkSink
 from pitstop.spark.base.formats import provide_format
 from pitstop.spark.base.row_order import ORDER
 from pitstop.spark.sinks import LAST, EpochContext, SinkKind

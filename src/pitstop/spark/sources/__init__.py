@@ -18,7 +18,7 @@ from pitstop.errors import PipelineError
 from pitstop.model.report import SourceFate
 from pitstop.pipeline.needs import SOURCE_GROUP
 from pitstop.pipeline.nodes import Node
-from pitstop.pipeline.sources import Source
+from pitstop.pipeline.source import Source
 from pitstop.spark.base.looking import Look
 from pitstop.spark.base.seeking import Sought
 from pitstop.spark.extensions import find_kind

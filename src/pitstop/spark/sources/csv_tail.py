@@ -19,7 +19,7 @@ from pyspark.sql.types import StructType
 
 from pitstop.kit.counts import counted
 from pitstop.machine.local_paths import local_path
-from pitstop.pipeline.sources import Source
+from pitstop.pipeline.source import Source
 from pitstop.plan.places import folder_place
 from pitstop.spark.base.away import SourceAwayError
 from pitstop.spark.internals.prefetching import prefetching

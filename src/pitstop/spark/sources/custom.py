@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame, SparkSession
 
-from pitstop.pipeline.sources import Source
+from pitstop.pipeline.source import Source
 from pitstop.spark.internals.archived_code import code_sent_along
 from pitstop.spark.sources import SourceKind, as_spark_has_it
 

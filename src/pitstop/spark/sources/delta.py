@@ -21,7 +21,7 @@ from pyspark.sql.types import StructType
 from pitstop.errors import PipelineError, UsageError
 from pitstop.machine.local_paths import local_path
 from pitstop.pipeline.needs import OF_SOURCES
-from pitstop.pipeline.sources import Source
+from pitstop.pipeline.source import Source
 from pitstop.plan.places import folder_place
 from pitstop.spark.base.away import SourceAwayError
 from pitstop.spark.base.columns import struct_of

@@ -19,7 +19,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from pitstop.errors import PipelineError
 from pitstop.machine.local_paths import WILD, escaped, local_path, scheme_of, whole_pattern
-from pitstop.pipeline.sources import Source
+from pitstop.pipeline.source import Source
 from pitstop.spark.base.columns import struct_of
 from pitstop.spark.base.naming import quoted as quoted_name
 from pitstop.spark.base.text_formats import CORRUPT, PLACE, cannot_be_read, lenient_options, reading_options

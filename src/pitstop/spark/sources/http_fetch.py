@@ -92,7 +92,7 @@ class Fetcher:
         def work() -> None:
             try:
                 future.set_result(self.fetch(since))
-            except BaseException as error:
+            except BaseException as error:  # whoever waits for the future gets it
                 future.set_exception(error)
 
         threading.Thread(target=work, name="http-poll", daemon=True).start()

@@ -12,7 +12,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.types import StructType
 
 from pitstop.errors import UsageError
-from pitstop.pipeline.sources import Source
+from pitstop.pipeline.source import Source
 from pitstop.spark.sources import python_source
 from pitstop.spark.sources.batch import EverythingReader
 from pitstop.spark.sources.shared import Offset, SourceOptions

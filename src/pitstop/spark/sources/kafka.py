@@ -19,7 +19,7 @@ from pitstop.machine.named_secrets import names_in, revealed
 from pitstop.model.report import SourceFate
 from pitstop.pipeline.kafka_security import KafkaSecurity
 from pitstop.pipeline.kafka_values import OPTIONS
-from pitstop.pipeline.sources import Source
+from pitstop.pipeline.source import Source
 from pitstop.spark.base.kafka_clients import java_properties
 from pitstop.spark.base.looking import Look
 from pitstop.spark.base.naming import REASON

@@ -11,7 +11,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from pitstop.kit.counts import counted
-from pitstop.pipeline.sources import Source
+from pitstop.pipeline.source import Source
 from pitstop.spark.base.looking import LOOK_SECONDS, Look
 from pitstop.spark.internals.kafka_reader import kafka_look
 

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from pitstop.errors import UsageError
 from pitstop.kit.counts import counted
 from pitstop.model.report import SourceFate
-from pitstop.pipeline.sources import Source
+from pitstop.pipeline.source import Source
 from pitstop.pipeline.starts import kafka_start
 from pitstop.spark.base.looking import LOOK_SECONDS
 from pitstop.spark.base.seeking import NoSuchPlaceError, Sought

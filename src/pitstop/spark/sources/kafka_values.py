@@ -16,7 +16,7 @@ from pyspark.sql.types import DataType, DateType, StringType, StructField, Struc
 from pitstop.errors import UsageError
 from pitstop.machine.local_paths import local_path
 from pitstop.machine.named_secrets import names_in, noted, revealed_url
-from pitstop.pipeline.sources import Source
+from pitstop.pipeline.source import Source
 from pitstop.spark.base.columns import struct_of
 from pitstop.spark.base.naming import PARSED, REASON, TOMBSTONE, quoted
 from pitstop.spark.base.text_formats import CORRUPT

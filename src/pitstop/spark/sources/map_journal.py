@@ -14,7 +14,7 @@ from pitstop.errors import StoreError, UsageError
 from pitstop.kit.counts import counted
 from pitstop.maps.model import JournalBounds, JournalEvent, JournalSlice
 from pitstop.maps.ports import MapStore
-from pitstop.pipeline.sources import Source
+from pitstop.pipeline.source import Source
 from pitstop.plan.places import map_place
 from pitstop.spark.internals.prefetching import prefetching
 from pitstop.spark.sources import python_source

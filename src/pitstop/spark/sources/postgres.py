@@ -22,7 +22,7 @@ from pitstop.kit.counts import counted
 from pitstop.machine.named_secrets import revealed_url
 from pitstop.pipeline.needs import OF_SOURCES
 from pitstop.pipeline.schemas import column_names
-from pitstop.pipeline.sources import Source
+from pitstop.pipeline.source import Source
 from pitstop.spark.base.databases import first_line, table_place
 from pitstop.spark.base.looking import LOOK_SECONDS, Look
 from pitstop.spark.internals.prefetching import prefetching

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pitstop.errors import PipelineError
 from pitstop.machine.named_secrets import errors_without_secrets
-from pitstop.pipeline.sources import Source
+from pitstop.pipeline.source import Source
 from pitstop.spark.base.failures import reason
 from pitstop.spark.base.formats import provide_format
 from pitstop.spark.internals.jvm import JavaError

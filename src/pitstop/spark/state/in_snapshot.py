@@ -86,7 +86,7 @@ def put(spark: SparkSession, state: SnapshotState, file: Path, data: DataFolder,
     stage, layout = state.saved.stage, state.saved.layout
     try:
         imported = spark.read.parquet(str(file))
-    except Exception as error:
+    except (PySparkException, JavaError) as error:
         raise UsageError(f"The file for stage '{stage}' cannot be read as parquet: {reason(error)}") from error
     try:
         taken(imported, layout, stage, "The file")

@@ -18,7 +18,7 @@ RETRY_SECONDS = 1.0
 
 
 class NotifyWake:
-    """control.ports.Wake by a channel for each name. All waiters under a name are woken, on whatever machine they are."""
+    """control.ports.wake.Wake by a channel for each name. All waiters under a name are woken, on whatever machine they are."""
 
     def __init__(self, engine: Engine, url: str) -> None:
         self._engine, self._url = engine, url
@@ -33,7 +33,7 @@ class NotifyWake:
 
 
 class NotifyWaiter:
-    """control.ports.Waiter on its own connection. A lost connection is made anew."""
+    """control.ports.wake.Waiter on its own connection. A lost connection is made anew."""
 
     def __init__(self, url: str, name: str) -> None:
         self._url, self._channel = url, _channel(name)

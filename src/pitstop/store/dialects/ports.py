@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from sqlalchemy import Connection, Engine, Executable, Table
 
-from pitstop.control.ports import Wake
+from pitstop.control.ports.wake import Wake
 
 
 class Cursor(Protocol):

@@ -12,7 +12,7 @@ from pitstop.model.job import JobState
 from pitstop.model.job_event import StateChange
 from pitstop.model.operation import Cancel, Restart, Resume, Suspend
 from pitstop.model.retention import USUAL
-from pitstop.service.results import JobEvents
+from pitstop.service.job_results import JobEvents
 from tests.doors.doors import MOMENT, brought_to, request, running
 
 S = JobState

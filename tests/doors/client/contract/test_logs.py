@@ -8,7 +8,7 @@ from pitstop.errors import (
 )
 from pitstop.machine.log_levels import LogLevel
 from pitstop.machine.rotating import RotatingLog, Rotation
-from pitstop.service.results import LoggerLevel, LoggerScope, LogPage
+from pitstop.service.log_results import LoggerLevel, LoggerScope, LogPage
 from tests.doors.doors import running
 
 

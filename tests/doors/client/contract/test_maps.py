@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pitstop.client import Client
 from pitstop.errors import ConflictError, UsageError
 from pitstop.service import map_verbs
-from pitstop.service.results import MapFacts
+from pitstop.service.map_results import MapFacts
 from tests.doors.doors import MOMENT
 
 VALUES = st.recursive(

@@ -12,7 +12,7 @@ from pitstop.errors import (
 from pitstop.kit.version import __version__
 from pitstop.model.job import JobState
 from pitstop.model.retention import KEPT
-from pitstop.service.results import ClusterInfo
+from pitstop.service.cluster_results import ClusterInfo
 from pitstop.service.settings import KeepSetting
 from tests.doors.doors import request, running
 from tests.doubles.service import MEMBER

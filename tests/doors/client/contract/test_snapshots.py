@@ -12,7 +12,7 @@ from pitstop.errors import (
 from pitstop.model.job import JobState, Progress
 from pitstop.model.operation import CancelAndExport, Export
 from pitstop.model.task import StateRows
-from pitstop.service.results import Difference
+from pitstop.service.snapshot_results import Difference
 from tests.doors.doors import MOMENT, running
 
 S = JobState

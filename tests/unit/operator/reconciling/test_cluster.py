@@ -5,7 +5,7 @@ import pytest
 from pitstop.operator import kinds
 from pitstop.operator.reconciling.cluster import reconcile_cluster
 from pitstop.operator.reconciling.map import reconcile_map
-from pitstop.service.results import ClusterInfo
+from pitstop.service.cluster_results import ClusterInfo
 from tests.unit.operator.reconciling.scripted import Lab
 
 INFO = ClusterInfo("ACTIVE", "0.1.0", 0, [], 0)

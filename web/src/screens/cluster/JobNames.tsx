@@ -1,5 +1,5 @@
-import { Anchor, Group, Text } from "@mantine/core";
-import { Link } from "@tanstack/react-router";
+import { Group, Text } from "@mantine/core";
+import { PlaceLink } from "../../parts/links";
 
 /** Links to jobs, or a dash where there are none. */
 export function JobNames({ names }: { names: string[] }) {
@@ -7,9 +7,9 @@ export function JobNames({ names }: { names: string[] }) {
   return (
     <Group gap="xs">
       {names.map((name) => (
-        <Anchor key={name} component={Link} to="/jobs/$job" params={{ job: name } as never} size="sm">
+        <PlaceLink key={name} to="/jobs/$job" params={{ job: name }} size="sm">
           {name}
-        </Anchor>
+        </PlaceLink>
       ))}
     </Group>
   );

@@ -1,23 +1,10 @@
-import {
-  ActionIcon,
-  Alert,
-  Anchor,
-  Badge,
-  Code,
-  CopyButton,
-  Group,
-  Loader,
-  Stack,
-  Text,
-  Title,
-  Tooltip,
-} from "@mantine/core";
+import { ActionIcon, Alert, Badge, Code, CopyButton, Group, Loader, Stack, Text, Title, Tooltip } from "@mantine/core";
 import { IconAlertTriangle, IconCheck, IconCopy, IconInfoCircle } from "@tabler/icons-react";
-import { Link } from "@tanstack/react-router";
 import { type ReactNode, useMemo } from "react";
 import type { Job } from "../../api/client";
 import { useSnapshots } from "../../api/queries";
 import { duration } from "../../logic/format";
+import { PlaceLink } from "../../parts/links";
 import { StateChip } from "../../parts/StateChip";
 import { useNow, When } from "../../parts/When";
 import { Trace } from "./Folded";
@@ -75,9 +62,9 @@ export function Header({ job }: { job: Job }) {
         </Fact>
         <Fact term="Last snapshot:">
           {newest ? (
-            <Anchor component={Link} to="/snapshots/$snapshot" params={{ snapshot: newest.name } as never} inherit>
+            <PlaceLink to="/snapshots/$snapshot" params={{ snapshot: newest.name }} inherit>
               <When at={newest.created} />
-            </Anchor>
+            </PlaceLink>
           ) : (
             "none"
           )}
@@ -104,9 +91,9 @@ export function Header({ job }: { job: Job }) {
           {job.status === "SUSPENDED"
             ? "It starts when the job is resumed."
             : "The job goes over to it once it is ready."}{" "}
-          <Anchor component={Link} to="/jobs/$job/update" params={{ job: job.id } as never} inherit>
+          <PlaceLink to="/jobs/$job/update" params={{ job: job.id }} inherit>
             Watch the update
-          </Anchor>
+          </PlaceLink>
         </Alert>
       )}
       {causesOf(job).map((cause) => (

@@ -55,7 +55,7 @@ function OneJob({ job }: { job: Job }) {
   const tab = tabFrom(TABS, route.useSearch().tab, "overview");
   const go = useNavigate({ from: "/jobs/$job" });
   const show = (next: string | null) =>
-    void go({ search: { tab: next === "overview" || next === null ? undefined : next } as never });
+    void go({ search: { tab: next === "overview" || next === null ? undefined : next } });
   return (
     <Stack>
       <Header job={job} />

@@ -1,11 +1,12 @@
-import { Anchor, Button, Checkbox, Group, Stack, Text, TextInput, Title } from "@mantine/core";
+import { Checkbox, Group, Stack, Text, TextInput, Title } from "@mantine/core";
 import { IconSearch } from "@tabler/icons-react";
-import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useMemo } from "react";
 import type { DisplayStatus } from "../../api/client";
 import { useJobs, useSnapshots } from "../../api/queries";
 import { sortingFrom, sortingText } from "../../logic/sorting";
 import { DataTable } from "../../parts/DataTable";
+import { PlaceButton, PlaceLink } from "../../parts/links";
 import { Empty, Loaded } from "../../parts/Trouble";
 import { jobColumns } from "./columns";
 import { lastSnapshots, matching, STATES, statesOf } from "./filter";
@@ -19,8 +20,7 @@ export function Jobs() {
   const snapshots = useSnapshots().data;
   const search = route.useSearch();
   const go = useNavigate({ from: "/jobs" });
-  const change = (change: Partial<typeof search>) =>
-    void go({ search: { ...search, ...change } as never, replace: true });
+  const change = (change: Partial<typeof search>) => void go({ search: { ...search, ...change }, replace: true });
   const states = statesOf(search.status);
   const taken = useMemo(() => lastSnapshots(snapshots ?? []), [snapshots]);
   const columns = useMemo(() => jobColumns(taken), [taken]);
@@ -34,9 +34,7 @@ export function Jobs() {
         <Title order={1} size="h2">
           Jobs
         </Title>
-        <Button component={Link} to="/submit">
-          Submit a job
-        </Button>
+        <PlaceButton to="/submit">Submit a job</PlaceButton>
       </Group>
       <Group align="end">
         <TextInput
@@ -58,7 +56,7 @@ export function Jobs() {
             ))}
           </Group>
         </Checkbox.Group>
-        <SavedFilters now={search} onChoose={(filter) => void go({ search: filter as never })} />
+        <SavedFilters now={search} onChoose={(filter) => void go({ search: filter })} />
       </Group>
       <Loaded query={jobs} height={400}>
         {(all) => {
@@ -79,9 +77,7 @@ export function Jobs() {
                 empty={
                   all.length ? (
                     <Empty title="No job is like that">
-                      <Anchor component={Link} to="/jobs">
-                        Show all
-                      </Anchor>
+                      <PlaceLink to="/jobs">Show all</PlaceLink>
                     </Empty>
                   ) : (
                     <Empty title="No job yet" command="pitstop submit my_job.py" />

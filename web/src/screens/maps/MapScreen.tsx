@@ -1,11 +1,12 @@
-import { Anchor, Badge, Center, Group, Loader, Stack, Tabs, Text, Title } from "@mantine/core";
+import { Badge, Center, Group, Loader, Stack, Tabs, Text, Title } from "@mantine/core";
 import { IconPlus, IconSettings } from "@tabler/icons-react";
-import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { lazy, Suspense, useMemo, useState } from "react";
 import type { MapFacts } from "../../api/client";
 import { count, duration, rate } from "../../logic/format";
 import { tabFrom } from "../../logic/tabs";
 import { ActionButton } from "../../parts/ActionButton";
+import { PlaceLink } from "../../parts/links";
 import { Empty, Loaded } from "../../parts/Trouble";
 import { useViewerRefusal } from "../../parts/viewer";
 import { firstPutLine } from "./commands";
@@ -28,9 +29,9 @@ export function MapScreen() {
   const { facts, query } = useMap(name);
   return (
     <Stack gap="sm">
-      <Anchor component={Link} to="/maps" size="sm">
+      <PlaceLink to="/maps" size="sm">
         All maps
-      </Anchor>
+      </PlaceLink>
       <Title order={1} size="h2" className="breaks" lineClamp={3}>
         {name}
       </Title>
@@ -57,7 +58,7 @@ function Known({ facts }: { facts: MapFacts }) {
   const go = useNavigate({ from: "/maps/$map" });
   const [dialog, setDialog] = useState<"configure" | "add" | null>(null);
   const refused = useViewerRefusal();
-  const change = (more: Partial<typeof search>) => void go({ search: { ...search, ...more } as never });
+  const change = (more: Partial<typeof search>) => void go({ search: { ...search, ...more } });
   const tab = tabFrom(TABS, search.tab, "entries");
   return (
     <>

@@ -1,6 +1,6 @@
-import { Anchor, Group, Stack, Text, TextInput, Title } from "@mantine/core";
+import { Group, Stack, Text, TextInput, Title } from "@mantine/core";
 import { IconPlus, IconSearch, IconSettings } from "@tabler/icons-react";
-import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import type { MapFacts } from "../../api/client";
 import { useMaps } from "../../api/queries";
@@ -8,6 +8,7 @@ import { count, duration, rate } from "../../logic/format";
 import { sortingFrom, sortingText } from "../../logic/sorting";
 import { ActionButton } from "../../parts/ActionButton";
 import { type Column, DataTable } from "../../parts/DataTable";
+import { PlaceLink } from "../../parts/links";
 import { Empty, Loaded } from "../../parts/Trouble";
 import { useViewerRefusal } from "../../parts/viewer";
 import { ConfigureDialog } from "./list/ConfigureDialog";
@@ -32,9 +33,9 @@ export function Maps() {
         value: (map) => map.name,
         width: "minmax(160px, 1fr)",
         cell: (map) => (
-          <Anchor component={Link} to="/maps/$map" params={{ map: map.name } as never} size="sm" fw={600}>
+          <PlaceLink to="/maps/$map" params={{ map: map.name }} size="sm" fw={600}>
             {map.name}
-          </Anchor>
+          </PlaceLink>
         ),
       },
       {
@@ -101,8 +102,7 @@ export function Maps() {
     () => maps.data?.filter((map) => map.name.toLowerCase().includes(part)) ?? [],
     [maps.data, part],
   );
-  const change = (change: Partial<typeof search>) =>
-    void go({ search: { ...search, ...change } as never, replace: true });
+  const change = (change: Partial<typeof search>) => void go({ search: { ...search, ...change }, replace: true });
   return (
     <Stack>
       <Group justify="space-between">

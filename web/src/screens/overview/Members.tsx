@@ -1,6 +1,6 @@
-import { Anchor, Badge, Group, Paper, Stack, Text, Title } from "@mantine/core";
-import { Link } from "@tanstack/react-router";
+import { Badge, Group, Paper, Stack, Text, Title } from "@mantine/core";
 import type { Cluster } from "../../api/client";
+import { PlaceLink } from "../../parts/links";
 import { SIGNAL } from "../../parts/theme";
 
 /** So many are shown here; the screen of the cluster has all. */
@@ -14,9 +14,9 @@ export function Members({ cluster }: { cluster: Cluster }) {
         <Title order={2} size="h5">
           Members
         </Title>
-        <Anchor component={Link} to="/cluster" size="sm">
+        <PlaceLink to="/cluster" size="sm">
           Cluster
-        </Anchor>
+        </PlaceLink>
       </Group>
       {cluster.members.length === 0 && <Text size="sm">Jobs run on the server's own machine: it has no members.</Text>}
       <Stack gap={6}>

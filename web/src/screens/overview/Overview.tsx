@@ -1,8 +1,8 @@
-import { Anchor, Grid, Group, Paper, Stack, Text, Title } from "@mantine/core";
-import { Link } from "@tanstack/react-router";
+import { Grid, Group, Paper, Stack, Text, Title } from "@mantine/core";
 import { useCluster, useJobs } from "../../api/queries";
 import { troubles } from "../../logic/problems";
 import { byState } from "../../logic/rates";
+import { PlaceLink } from "../../parts/links";
 import { StateChip } from "../../parts/StateChip";
 import { TimesAsControl } from "../../parts/TimesAs";
 import { Empty, Loaded } from "../../parts/Trouble";
@@ -31,9 +31,7 @@ export function Overview() {
               command={"pitstop submit my_job.py\n# or, with the example of a fleet:\nmake demo"}
             >
               A job is a Python file with a pipeline. Submit one here, or from a terminal:{" "}
-              <Anchor component={Link} to="/submit">
-                submit a job
-              </Anchor>
+              <PlaceLink to="/submit">submit a job</PlaceLink>
             </Empty>
           ) : (
             <Content />
@@ -59,11 +57,10 @@ function Content() {
             </Title>
             <Group gap="sm">
               {[...byState(jobs)].map(([state, number]) => (
-                <Anchor
+                <PlaceLink
                   key={state}
-                  component={Link}
                   to="/jobs"
-                  search={{ status: state } as never}
+                  search={{ status: state }}
                   underline="never"
                   aria-label={`${number} ${state}`}
                 >
@@ -73,7 +70,7 @@ function Content() {
                     </Text>
                     <StateChip state={state} />
                   </Group>
-                </Anchor>
+                </PlaceLink>
               ))}
             </Group>
           </Paper>

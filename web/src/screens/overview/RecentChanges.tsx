@@ -1,11 +1,11 @@
-import { Anchor, Group, Paper, Stack, Text, Title } from "@mantine/core";
+import { Group, Paper, Stack, Text, Title } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { answered, api } from "../../api/client";
 import { onFeed } from "../../api/live";
 import { keys, useJobs } from "../../api/queries";
 import { changes } from "../../logic/changes";
+import { PlaceLink } from "../../parts/links";
 import { Loaded } from "../../parts/Trouble";
 import { When } from "../../parts/When";
 
@@ -39,9 +39,9 @@ export function RecentChanges() {
         <Title order={2} size="h5">
           Recent changes
         </Title>
-        <Anchor component={Link} to="/cluster" search={{ tab: "audit" } as never} size="sm">
+        <PlaceLink to="/cluster" search={{ tab: "audit" }} size="sm">
           All
-        </Anchor>
+        </PlaceLink>
       </Group>
       <Loaded query={recent} height={180}>
         {(entries) => (

@@ -1,11 +1,11 @@
-import { Accordion, Anchor, Code, Stack, Table, Text, Title } from "@mantine/core";
-import { Link } from "@tanstack/react-router";
+import { Accordion, Code, Stack, Table, Text, Title } from "@mantine/core";
 import { type ReactNode, useState } from "react";
 import type { SnapshotManifest } from "../../api/client";
 import { useJobs } from "../../api/queries";
 import { bytes as bytesText, count, exact, UNKNOWN } from "../../logic/format";
 import { type Column, DataTable } from "../../parts/DataTable";
 import { JobLink } from "../../parts/JobLink";
+import { PlaceLink } from "../../parts/links";
 import { offsetsOf, type SavedStage, spread, startedFrom } from "./manifestFacts";
 import classes from "./snapshots.module.css";
 
@@ -141,9 +141,9 @@ function Stages({ stages }: { stages: SavedStage[] }) {
           {stages.map((each) => (
             <Table.Tr key={each.stage}>
               <Table.Th scope="row" className={classes.name}>
-                <Anchor component={Link} to="." search={{ tab: "state", stage: each.stage } as never} inherit>
+                <PlaceLink to="." search={{ tab: "state", stage: each.stage }} inherit>
                   {each.stage}
-                </Anchor>
+                </PlaceLink>
               </Table.Th>
               <Table.Td>
                 {each.kind}

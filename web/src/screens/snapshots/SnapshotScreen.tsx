@@ -1,6 +1,6 @@
-import { Button, Group, Space, Stack, Tabs, Text, Title } from "@mantine/core";
+import { Group, Space, Stack, Tabs, Text, Title } from "@mantine/core";
 import { IconPlayerPlay } from "@tabler/icons-react";
-import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { type ReactNode, useMemo } from "react";
 import type { Snapshot, SnapshotManifest } from "../../api/client";
 import { useSnapshots } from "../../api/queries";
@@ -10,6 +10,7 @@ import { ActionButton } from "../../parts/ActionButton";
 import { CopyAs } from "../../parts/CopyAs";
 import { PipelineGraph } from "../../parts/graph/PipelineGraph";
 import { JobLink } from "../../parts/JobLink";
+import { PlaceButton } from "../../parts/links";
 import { Empty, Loaded, ProblemAlert } from "../../parts/Trouble";
 import { graphOfPlan } from "../../parts/version/plan";
 import { useViewerRefusal } from "../../parts/viewer";
@@ -61,14 +62,13 @@ function Head({ name, record }: { name: string; record: Snapshot | undefined }) 
           )}
         </div>
         <Group gap={4}>
-          <Button
-            component={Link}
+          <PlaceButton
             to="/submit"
-            search={{ snapshot: name } as never}
+            search={{ snapshot: name }}
             leftSection={<IconPlayerPlay size={16} aria-hidden="true" />}
           >
             Start a job from it
-          </Button>
+          </PlaceButton>
           <CopyAs label="looking into it" command={inspection(name)} />
           <Space w="lg" visibleFrom="sm" />
           <ActionButton
@@ -91,8 +91,7 @@ function Head({ name, record }: { name: string; record: Snapshot | undefined }) 
 function Inside({ manifest }: { manifest: SnapshotManifest }) {
   const search = route.useSearch();
   const go = useNavigate({ from: "/snapshots/$snapshot" });
-  const change = (change: Partial<typeof search>) =>
-    void go({ search: { ...search, ...change } as never, replace: true });
+  const change = (change: Partial<typeof search>) => void go({ search: { ...search, ...change }, replace: true });
   const tab: Tab = tabFrom(TABS, search.tab, "contents");
   const graph = useMemo(() => graphOfPlan(manifest.plan, 1), [manifest]);
   const stages = useMemo(() => stagesOf(manifest), [manifest]);

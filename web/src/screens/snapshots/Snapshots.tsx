@@ -1,6 +1,6 @@
-import { Anchor, Group, Stack, Text, TextInput, Title } from "@mantine/core";
+import { Group, Stack, Text, TextInput, Title } from "@mantine/core";
 import { IconArrowsDiff, IconSearch } from "@tabler/icons-react";
-import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { useJobs, useSnapshots } from "../../api/queries";
 import { bytes } from "../../logic/format";
@@ -8,6 +8,7 @@ import { sortingFrom, sortingText } from "../../logic/sorting";
 import { ActionButton } from "../../parts/ActionButton";
 import { CopyAs } from "../../parts/CopyAs";
 import { DataTable } from "../../parts/DataTable";
+import { PlaceLink } from "../../parts/links";
 import { Empty, Loaded, ProblemAlert } from "../../parts/Trouble";
 import { useViewerRefusal } from "../../parts/viewer";
 import { snapshotColumns } from "./columns";
@@ -24,8 +25,7 @@ export function Snapshots() {
   const jobs = useJobs().data;
   const search = route.useSearch();
   const go = useNavigate({ from: "/snapshots" });
-  const change = (change: Partial<typeof search>) =>
-    void go({ search: { ...search, ...change } as never, replace: true });
+  const change = (change: Partial<typeof search>) => void go({ search: { ...search, ...change }, replace: true });
   const [chosen, setChosen] = useState<string[]>([]);
   const { ask, deletion } = useDelete();
   const viewer = useViewerRefusal();
@@ -42,8 +42,8 @@ export function Snapshots() {
       }),
     [users, chosen, viewer],
   );
-  const open = (snapshot: string, more: object = {}) =>
-    void go({ to: "/snapshots/$snapshot", params: { snapshot }, search: more as never });
+  const open = (snapshot: string, more: { tab?: string; other?: string } = {}) =>
+    void go({ to: "/snapshots/$snapshot", params: { snapshot }, search: more });
   const pair = pairOf(snapshots.data ?? [], chosen);
   return (
     <Stack>
@@ -92,9 +92,7 @@ export function Snapshots() {
                 empty={
                   all.length ? (
                     <Empty title="No snapshot is called so">
-                      <Anchor component={Link} to="/snapshots">
-                        Show all
-                      </Anchor>
+                      <PlaceLink to="/snapshots">Show all</PlaceLink>
                     </Empty>
                   ) : (
                     <Empty title="No snapshot yet" command="pitstop save-snapshot my-job monday">

@@ -1,12 +1,12 @@
-import { Button, NumberInput, Select, Stack, Text, Textarea } from "@mantine/core";
+import { NumberInput, Select, Stack, Text, Textarea } from "@mantine/core";
 import { IconDownload, IconPlayerPlay, IconPlayerStop, IconTerminal2 } from "@tabler/icons-react";
-import { Link } from "@tanstack/react-router";
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { answeredExactly, api } from "../../api/client";
 import { curlLine } from "../../logic/commands";
 import { count } from "../../logic/format";
 import { ActionButton } from "../../parts/ActionButton";
 import { CopyAs } from "../../parts/CopyAs";
+import { PlaceButton } from "../../parts/links";
 import type { Answer } from "../../parts/rows/grid";
 import { Seconds } from "../../parts/Seconds";
 import { Empty, ProblemAlert } from "../../parts/Trouble";
@@ -134,15 +134,14 @@ function Query({ snapshot, stage }: { snapshot: string; stage: string }) {
           Stop
         </ActionButton>
         <CopyAs label="the query" command={stateQuery(snapshot, stage, sql, most)} />
-        <Button
-          component={Link}
+        <PlaceButton
           to="/sql"
-          search={{ q: queryOfStage(snapshot, stage) } as never}
+          search={{ q: queryOfStage(snapshot, stage) }}
           variant="default"
           leftSection={<IconTerminal2 size={16} aria-hidden="true" />}
         >
           Open in SQL
-        </Button>
+        </PlaceButton>
         <ActionButton
           variant="default"
           leftSection={<IconDownload size={16} aria-hidden="true" />}

@@ -1,10 +1,10 @@
-import { ActionIcon, Anchor, Checkbox, Group, Text, Tooltip } from "@mantine/core";
+import { ActionIcon, Checkbox, Group, Text, Tooltip } from "@mantine/core";
 import { IconPlayerPlay, IconTrash } from "@tabler/icons-react";
-import { Link } from "@tanstack/react-router";
 import type { Job, Snapshot } from "../../api/client";
 import { bytes, count } from "../../logic/format";
 import type { Column } from "../../parts/DataTable";
 import { JobLink } from "../../parts/JobLink";
+import { PlaceIcon, PlaceLink } from "../../parts/links";
 import { When } from "../../parts/When";
 
 type Props = {
@@ -38,9 +38,9 @@ export function snapshotColumns({ users, chosen, onChoose, onDelete, refused }: 
       width: "minmax(180px, 1.8fr)",
       value: (snapshot) => snapshot.name,
       cell: (snapshot) => (
-        <Anchor component={Link} to="/snapshots/$snapshot" params={{ snapshot: snapshot.name } as never} inherit>
+        <PlaceLink to="/snapshots/$snapshot" params={{ snapshot: snapshot.name }} inherit>
           {snapshot.name}
-        </Anchor>
+        </PlaceLink>
       ),
     },
     {
@@ -87,15 +87,14 @@ export function snapshotColumns({ users, chosen, onChoose, onDelete, refused }: 
       cell: (snapshot) => (
         <Group gap="lg" wrap="nowrap">
           <Tooltip label="Start a job from it">
-            <ActionIcon
-              component={Link}
+            <PlaceIcon
               to="/submit"
-              search={{ snapshot: snapshot.name } as never}
+              search={{ snapshot: snapshot.name }}
               variant="subtle"
               aria-label={`Start a job from ${snapshot.name}`}
             >
               <IconPlayerPlay size={16} />
-            </ActionIcon>
+            </PlaceIcon>
           </Tooltip>
           <Tooltip label={refused ?? "Delete"}>
             <ActionIcon

@@ -45,7 +45,7 @@ export function SqlScreen() {
     setText(next);
     keepDraft(next);
     // The address is not what stands here any more.
-    if (q !== undefined && next !== q) void go({ search: {} as never, replace: true });
+    if (q !== undefined && next !== q) void go({ search: {}, replace: true });
   };
   const run = async () => {
     const chosen = editor.current?.chosen();

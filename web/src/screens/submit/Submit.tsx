@@ -77,7 +77,7 @@ export function Submit() {
           />
           <SnapshotSelect
             value={snapshot}
-            onChange={(next) => void go({ search: { snapshot: next ?? undefined } as never, replace: true })}
+            onChange={(next) => void go({ search: { snapshot: next ?? undefined }, replace: true })}
           />
         </Group>
         {holder && (

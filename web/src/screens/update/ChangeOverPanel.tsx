@@ -1,9 +1,9 @@
-import { Anchor, Button, Group, Paper, Stack, Text, Timeline, Title, VisuallyHidden } from "@mantine/core";
+import { Button, Group, Paper, Stack, Text, Timeline, Title, VisuallyHidden } from "@mantine/core";
 import { IconCheck, IconX } from "@tabler/icons-react";
-import { Link } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useRef } from "react";
 import { type Job, type JobEvent, ProblemError } from "../../api/client";
 import { count, duration } from "../../logic/format";
+import { PlaceLink } from "../../parts/links";
 import { ReportTable } from "../../parts/ReportTable";
 import { type AnyReport, isRefused } from "../../parts/report";
 import { ProblemAlert } from "../../parts/Trouble";
@@ -212,9 +212,9 @@ function Outcome(props: {
 
 function JobTab({ job, tab, children }: { job: Job; tab: string; children: ReactNode }) {
   return (
-    <Anchor component={Link} to="/jobs/$job" params={{ job: job.id } as never} search={{ tab } as never} inherit>
+    <PlaceLink to="/jobs/$job" params={{ job: job.id }} search={{ tab }} inherit>
       {children}
-    </Anchor>
+    </PlaceLink>
   );
 }
 

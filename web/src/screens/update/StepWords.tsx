@@ -1,8 +1,8 @@
 /** The steps of a change-over in words, with what is known of each. */
-import { Anchor, Progress, Text } from "@mantine/core";
-import { Link } from "@tanstack/react-router";
+import { Progress, Text } from "@mantine/core";
 import type { Job } from "../../api/client";
 import { bytes, count, duration, rate } from "../../logic/format";
+import { PlaceLink } from "../../parts/links";
 import { Clock } from "./Clock";
 import type { ChangeOver } from "./changeOver";
 import type { Epoch, Proof } from "./proof";
@@ -81,15 +81,9 @@ function Last({ step, found, proof, remembered }: BodyProps) {
         </>
       )}
       Snapshot{" "}
-      <Anchor
-        component={Link}
-        to="/snapshots/$snapshot"
-        params={{ snapshot: snapshot.snapshot } as never}
-        inherit
-        underline="always"
-      >
+      <PlaceLink to="/snapshots/$snapshot" params={{ snapshot: snapshot.snapshot }} inherit underline="always">
         {snapshot.snapshot}
-      </Anchor>
+      </PlaceLink>
       , {bytes(snapshot.bytes)}.
     </>
   );

@@ -37,7 +37,7 @@ export function ActionBar({ job }: { job: Job }) {
   useEffect(() => {
     if (wanted === undefined) return;
     setOpen(isDialog(wanted) ? wanted : null);
-    void go({ to: ".", search: ((before: object) => ({ ...before, do: undefined })) as never, replace: true });
+    void go({ to: ".", search: (before) => ({ ...before, do: undefined }), replace: true });
   }, [wanted, go]);
   const close = () => setOpen(null);
   const name = <bdi className="breaks">{job.name ?? job.id}</bdi>;

@@ -24,7 +24,7 @@ export function Overview({ job }: { job: Job }) {
   const shown = useHistory(job.id, step as Step);
   const facts = useMemo(() => factsOf(job, live.data, Date.now()), [job, live.data]);
   const choose = useCallback(
-    (stage: string | undefined) => void go({ search: ((before: object) => ({ ...before, stage })) as never }),
+    (stage: string | undefined) => void go({ search: (before) => ({ ...before, stage }) }),
     [go],
   );
   return (

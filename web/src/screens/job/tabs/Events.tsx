@@ -1,9 +1,9 @@
-import { Anchor, Button, Group, Loader, Stack, Text, Timeline } from "@mantine/core";
+import { Button, Group, Loader, Stack, Text, Timeline } from "@mantine/core";
 import { IconArrowBackUp, IconArrowRight, IconCamera, IconCameraOff, IconUpload, IconX } from "@tabler/icons-react";
-import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import type { Job, JobEvent } from "../../../api/client";
 import { bytes, count, duration } from "../../../logic/format";
+import { PlaceLink } from "../../../parts/links";
 import { ReportTable } from "../../../parts/ReportTable";
 import { StateChip } from "../../../parts/StateChip";
 import { ProblemAlert } from "../../../parts/Trouble";
@@ -123,9 +123,9 @@ function Taken({ event }: { event: Extract<JobEvent, { kind: "snapshot" }> }) {
   return (
     <Text size="sm" className="breaks">
       Snapshot{" "}
-      <Anchor component={Link} to="/snapshots/$snapshot" params={{ snapshot: event.snapshot } as never} inherit>
+      <PlaceLink to="/snapshots/$snapshot" params={{ snapshot: event.snapshot }} inherit>
         {event.snapshot}
-      </Anchor>{" "}
+      </PlaceLink>{" "}
       taken of epoch {count(event.epoch)}: {bytes(event.bytes)}
     </Text>
   );

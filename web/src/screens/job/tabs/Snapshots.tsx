@@ -1,5 +1,3 @@
-import { Anchor } from "@mantine/core";
-import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
 import type { Job, Snapshot } from "../../../api/client";
 import { useSnapshots } from "../../../api/queries";
@@ -7,6 +5,7 @@ import { shellLine } from "../../../logic/commands";
 import { bytes, count } from "../../../logic/format";
 import { sortingFrom, sortingText } from "../../../logic/sorting";
 import { type Column, DataTable } from "../../../parts/DataTable";
+import { PlaceLink } from "../../../parts/links";
 import { Empty, Loaded } from "../../../parts/Trouble";
 import { When } from "../../../parts/When";
 import { snapshotsOf } from "../logic/snapshots";
@@ -19,9 +18,9 @@ const COLUMNS: Column<Snapshot>[] = [
     width: "minmax(220px, 2fr)",
     value: (snapshot) => snapshot.name,
     cell: (snapshot) => (
-      <Anchor component={Link} to="/snapshots/$snapshot" params={{ snapshot: snapshot.name } as never} inherit>
+      <PlaceLink to="/snapshots/$snapshot" params={{ snapshot: snapshot.name }} inherit>
         {snapshot.name}
-      </Anchor>
+      </PlaceLink>
     ),
   },
   {

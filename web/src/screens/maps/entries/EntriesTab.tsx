@@ -1,12 +1,13 @@
-import { Anchor, Button, Group, Stack, Text, TextInput } from "@mantine/core";
+import { Button, Group, Stack, Text, TextInput } from "@mantine/core";
 import { IconChevronLeft, IconChevronRight } from "@tabler/icons-react";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { getRouteApi, Link } from "@tanstack/react-router";
+import { getRouteApi } from "@tanstack/react-router";
 import { type FormEvent, useMemo, useState } from "react";
 import type { MapEntry, MapFacts } from "../../../api/client";
 import { count } from "../../../logic/format";
 import { CopyAs } from "../../../parts/CopyAs";
 import { type Column, DataTable } from "../../../parts/DataTable";
+import { PlaceLink } from "../../../parts/links";
 import { Empty, Loaded } from "../../../parts/Trouble";
 import { When } from "../../../parts/When";
 import { searchCommand } from "../commands";
@@ -65,9 +66,9 @@ function Pages({ facts, prefix, where, change }: PagesProps) {
         head: "Key",
         width: "minmax(150px, 1fr)",
         cell: (entry) => (
-          <Anchor component={Link} size="sm" from={route.id} search={{ ...search, key: entry.key } as never}>
+          <PlaceLink size="sm" from={route.id} search={{ ...search, key: entry.key }}>
             {keyText(entry.key)}
-          </Anchor>
+          </PlaceLink>
         ),
       },
       {

@@ -1,6 +1,6 @@
-import { Anchor, Drawer, Group, Stack, Text } from "@mantine/core";
+import { Drawer, Group, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { getRouteApi, Link } from "@tanstack/react-router";
+import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { type MapFacts, ProblemError } from "../../../api/client";
 import { shellLine } from "../../../logic/commands";
@@ -9,6 +9,7 @@ import { ActionButton } from "../../../parts/ActionButton";
 import { Copied } from "../../../parts/Copied";
 import { CopyAs } from "../../../parts/CopyAs";
 import { confirm, tellProblem } from "../../../parts/confirm";
+import { PlaceLink } from "../../../parts/links";
 import { Empty, Loaded, ProblemAlert } from "../../../parts/Trouble";
 import { useAction } from "../../../parts/useAction";
 import { useViewerRefusal } from "../../../parts/viewer";
@@ -133,22 +134,12 @@ function Value({ facts, entry, onEdit, onClose }: ValueProps) {
         <CopyAs command={getCommand(facts.name, entry.key)} label="reading this entry" />
       </Group>
       <Group gap="md">
-        <Anchor
-          component={Link}
-          size="sm"
-          from={route.id}
-          search={{ ...search, tab: "journal", prefix: entry.key, key: undefined } as never}
-        >
+        <PlaceLink size="sm" from={route.id} search={{ ...search, tab: "journal", prefix: entry.key, key: undefined }}>
           Its events in the journal
-        </Anchor>
-        <Anchor
-          component={Link}
-          size="sm"
-          from={route.id}
-          search={{ ...search, tab: "picture", follow: entry.key, key: undefined } as never}
-        >
+        </PlaceLink>
+        <PlaceLink size="sm" from={route.id} search={{ ...search, tab: "picture", follow: entry.key, key: undefined }}>
           Follow it on the picture
-        </Anchor>
+        </PlaceLink>
       </Group>
       <Group justify="space-between">
         <Group gap={4}>

@@ -1,9 +1,10 @@
-import { Anchor, Group, Modal, Stack, Text } from "@mantine/core";
-import { getRouteApi, Link } from "@tanstack/react-router";
+import { Group, Modal, Stack, Text } from "@mantine/core";
+import { getRouteApi } from "@tanstack/react-router";
 import type { JournalEvent } from "../../../api/client";
 import { count } from "../../../logic/format";
 import { Copied } from "../../../parts/Copied";
 import { CopyAs } from "../../../parts/CopyAs";
+import { PlaceLink } from "../../../parts/links";
 import { When } from "../../../parts/When";
 import { eventCommand } from "../commands";
 import { keyText } from "../keys";
@@ -22,16 +23,15 @@ export function EventDialog({ map, event, onClose }: { map: string; event: Journ
       <Stack gap="sm">
         <Group gap="md">
           <KindBadge kind={event.kind} />
-          <Anchor
-            component={Link}
+          <PlaceLink
             className="breaks"
             size="sm"
             from={route.id}
-            search={{ ...search, key: event.key } as never}
+            search={{ ...search, key: event.key }}
             onClick={onClose}
           >
             {keyText(event.key)}
-          </Anchor>
+          </PlaceLink>
           <Text size="sm" c="dimmed">
             <When at={event.at} />
           </Text>

@@ -1,11 +1,12 @@
 import { Anchor, Button, Group, NumberInput, Stack, Text } from "@mantine/core";
 import { IconPlayerPause, IconPlayerPlay } from "@tabler/icons-react";
-import { getRouteApi, Link } from "@tanstack/react-router";
+import { getRouteApi } from "@tanstack/react-router";
 import { type UIEvent, useMemo, useState } from "react";
 import type { JournalEvent, MapFacts } from "../../../api/client";
 import { shellLine } from "../../../logic/commands";
 import { count } from "../../../logic/format";
 import { type Column, DataTable } from "../../../parts/DataTable";
+import { PlaceLink } from "../../../parts/links";
 import { Empty, ProblemAlert } from "../../../parts/Trouble";
 import { When } from "../../../parts/When";
 import { keyText } from "../keys";
@@ -124,9 +125,9 @@ function columnsOf(search: Search, open: (event: JournalEvent) => void): Column<
       head: "Key",
       width: "minmax(150px, 1fr)",
       cell: (event) => (
-        <Anchor component={Link} size="sm" from={route.id} search={{ ...search, key: event.key } as never}>
+        <PlaceLink size="sm" from={route.id} search={{ ...search, key: event.key }}>
           {keyText(event.key)}
-        </Anchor>
+        </PlaceLink>
       ),
     },
     { id: "change", head: "Old → new", width: "minmax(260px, 3fr)", cell: (event) => <Change event={event} /> },

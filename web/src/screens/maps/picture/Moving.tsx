@@ -24,7 +24,7 @@ type Props = { facts: MapFacts; prefix: string; place: Place; fields: Field[]; o
 export function Moving({ facts, prefix, place, fields, onPick }: Props) {
   const search = route.useSearch();
   const go = useNavigate({ from: "/maps/$map" });
-  const change = (more: Partial<typeof search>) => void go({ search: { ...search, ...more } as never, replace: true });
+  const change = (more: Partial<typeof search>) => void go({ search: { ...search, ...more }, replace: true });
   const [picture] = useState(() => new Picture(facts.name, prefix, place, facts.journal_capacity > 0));
   const shown = useSyncExternalStore(picture.teller.subscribe, picture.teller.snapshot);
   const [before, setBefore] = useState(() => remembered(facts.name));

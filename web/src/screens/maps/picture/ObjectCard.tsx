@@ -1,5 +1,6 @@
-import { Anchor, Button, Group, Paper, Text } from "@mantine/core";
-import { getRouteApi, Link } from "@tanstack/react-router";
+import { Button, Group, Paper, Text } from "@mantine/core";
+import { getRouteApi } from "@tanstack/react-router";
+import { PlaceLink } from "../../../parts/links";
 import { When } from "../../../parts/When";
 import { keyText } from "../keys";
 import { shortValue } from "../values/difference";
@@ -28,15 +29,9 @@ export function ObjectCard({ picture, objectKey, followed, onFollow, onClose }: 
     <Paper withBorder p="xs" component="section" aria-label="The chosen object">
       <Group gap="md" justify="space-between">
         <Group gap="md" mih={30}>
-          <Anchor
-            component={Link}
-            fw={600}
-            className="breaks"
-            from={route.id}
-            search={{ ...search, key: objectKey } as never}
-          >
+          <PlaceLink fw={600} className="breaks" from={route.id} search={{ ...search, key: objectKey }}>
             {keyText(objectKey)}
-          </Anchor>
+          </PlaceLink>
           <Text size="sm" className="figure">
             {place
               ? `${place[1].toFixed(5)}, ${place[0].toFixed(5)}`

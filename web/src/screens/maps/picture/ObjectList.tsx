@@ -1,8 +1,9 @@
-import { Anchor, Button, Stack, Text, TextInput } from "@mantine/core";
-import { getRouteApi, Link } from "@tanstack/react-router";
+import { Button, Stack, Text, TextInput } from "@mantine/core";
+import { getRouteApi } from "@tanstack/react-router";
 import { useEffect, useMemo, useState } from "react";
 import { count, UNKNOWN } from "../../../logic/format";
 import { type Column, DataTable } from "../../../parts/DataTable";
+import { PlaceLink } from "../../../parts/links";
 import { When } from "../../../parts/When";
 import { keyText } from "../keys";
 import { shortValue } from "../values/difference";
@@ -38,9 +39,9 @@ export function ObjectList({ picture, selected, onSelect }: Props) {
         value: (row) => row.key,
         width: "minmax(180px, 2fr)",
         cell: (row) => (
-          <Anchor component={Link} size="sm" from={route.id} search={{ ...search, key: row.key } as never}>
+          <PlaceLink size="sm" from={route.id} search={{ ...search, key: row.key }}>
             {keyText(row.key)}
-          </Anchor>
+          </PlaceLink>
         ),
       },
       number("latitude", "Latitude", (row) => row.latitude),

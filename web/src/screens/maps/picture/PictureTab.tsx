@@ -63,7 +63,7 @@ function WithFields({ facts, prefix, entries }: { facts: MapFacts; prefix: strin
         onPick={(place) => {
           setPicking(false);
           remember(facts.name, place);
-          void go({ search: { ...search, ...place } as never });
+          void go({ search: { ...search, ...place } });
         }}
         onCancel={picking ? () => setPicking(false) : undefined}
       />

@@ -1,0 +1,1 @@
+import{n as e}from"./IconAlertTriangle-CqMvSBB2.js";var t=e(`outline`,`player-play`,`PlayerPlay`,[[`path`,{d:`M7 4v16l13 -8l-13 -8`,key:`svg-0`}]]);export{t};

@@ -1,0 +1,1 @@
+import{n as e}from"./IconAlertTriangle-CqMvSBB2.js";var t=e(`outline`,`plus`,`Plus`,[[`path`,{d:`M12 5l0 14`,key:`svg-0`}],[`path`,{d:`M5 12l14 0`,key:`svg-1`}]]);export{t};

@@ -1,1 +1,0 @@
-import{t as e}from"./Anchor-B-DZFOdB.js";import{T as t,dn as n}from"./IconAlertTriangle-BKWz_mmA.js";var r=n();function i({job:n}){return(0,r.jsx)(e,{component:t,to:`/jobs/$job`,params:{job:n.id},inherit:!0,children:n.name??n.id})}export{i as t};

@@ -1,0 +1,1 @@
+import{r as e}from"./links-CTAUuIpI.js";import{pn as t}from"./IconAlertTriangle-CqMvSBB2.js";var n=t();function r({job:t}){return(0,n.jsx)(e,{to:`/jobs/$job`,params:{job:t.id},inherit:!0,children:t.name??t.id})}export{r as t};

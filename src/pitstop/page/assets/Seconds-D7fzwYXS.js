@@ -1,1 +1,0 @@
-import{dn as e,lr as t,tr as n}from"./IconAlertTriangle-BKWz_mmA.js";import{n as r}from"./When-BYO2ojp9.js";var i=t(n(),1),a=e();function o(){let e=r(),[t]=(0,i.useState)(()=>Date.now());return(0,a.jsxs)(`span`,{className:`figure`,"aria-hidden":`true`,children:[Math.max(0,Math.round((e-t)/1e3)),` s`]})}export{o as t};

@@ -1,0 +1,1 @@
+import{dr as e,pn as t,rr as n}from"./IconAlertTriangle-CqMvSBB2.js";import{n as r}from"./When-C4Jcun-b.js";var i=e(n(),1),a=t();function o(){let e=r(),[t]=(0,i.useState)(()=>Date.now());return(0,a.jsxs)(`span`,{className:`figure`,"aria-hidden":`true`,children:[Math.max(0,Math.round((e-t)/1e3)),` s`]})}export{o as t};

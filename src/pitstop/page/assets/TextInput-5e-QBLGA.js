@@ -1,0 +1,1 @@
+import{ln as e,nn as t,pn as n}from"./IconAlertTriangle-CqMvSBB2.js";import{t as r}from"./InputBase-Bw82e5mf.js";var i=n(),a=t(t=>{let n=e([`Input`,`InputWrapper`,`TextInput`],null,t);return(0,i.jsx)(r,{component:`input`,...n,__staticSelector:`TextInput`})});a.classes=r.classes,a.displayName=`@mantine/core/TextInput`;export{a as t};

@@ -1,1 +1,0 @@
-import{dn as e,en as t,sn as n}from"./IconAlertTriangle-BKWz_mmA.js";import{t as r}from"./InputBase-C6-w7H15.js";var i=e(),a=t(e=>{let t=n([`Input`,`InputWrapper`,`TextInput`],null,e);return(0,i.jsx)(r,{component:`input`,...t,__staticSelector:`TextInput`})});a.classes=r.classes,a.displayName=`@mantine/core/TextInput`;export{a as t};

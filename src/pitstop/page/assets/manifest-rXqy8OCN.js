@@ -1,1 +1,0 @@
-import{G as e,h as t,p as n}from"./IconAlertTriangle-BKWz_mmA.js";function r(r,i){return e({queryKey:[`snapshot`,r,`manifest`,i],enabled:r!==null,queryFn:({signal:e})=>n(t.GET(`/api/v1/snapshots/{name}`,{params:{path:{name:r??``}},signal:e}))})}export{r as t};

@@ -1,0 +1,1 @@
+import{dr as e,rr as t}from"./IconAlertTriangle-CqMvSBB2.js";var n=e(t(),1),r=e=>(e+1)%1e6;function i(){let[,e]=(0,n.useReducer)(r,0);return e}export{i as t};
