@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from collections.abc import Iterator
@@ -96,12 +97,26 @@ class RemoteFolder:
 
     def listing(self) -> Iterator[tuple[str, str, FileFacts]]:
         prefix = self._path.rstrip("/") + "/"
-        for path, facts in self._system.find(self._path, detail=True).items():
+        with _errors_of_stores():
+            files = self._system.find(self._path, detail=True)
+        for path, facts in files.items():
             folder, _, name = path.removeprefix(prefix).rpartition("/")
             yield folder, name, FileFacts(int(facts.get("size") or 0), _seconds(facts))
 
     def read(self, name: str, start: int = 0, end: int | None = None) -> bytes:
-        return bytes(self._system.cat_file(f"{self._path.rstrip('/')}/{name}", start=start or None, end=end))
+        with _errors_of_stores():
+            return bytes(self._system.cat_file(f"{self._path.rstrip('/')}/{name}", start=start or None, end=end))
+
+
+@contextlib.contextmanager
+def _errors_of_stores() -> Iterator[None]:
+    """Raise OSError for each error of a store: each library has classes of its own for missing credentials and lost servers."""
+    try:
+        yield
+    except OSError:
+        raise
+    except Exception as error:
+        raise OSError(" ".join(str(error).split()).rstrip(".") or type(error).__name__) from error
 
 
 def _seconds(facts: dict[str, Any]) -> float:
@@ -170,7 +185,7 @@ def opened(address: str) -> Tree:
     except ValueError as error:
         raise UsageError(f"{address} cannot be read: {error}.") from None
     except OSError as error:
-        raise UsageError(f"Folder {address} cannot be read: {error.strerror or error}.") from None
+        raise UsageError(f"Folder {address} cannot be read: {str(error.strerror or error).rstrip('.')}.") from None
     if not tree.folders:
         raise UsageError(f"Folder {address} has no files: give the checkpointLocation of a streaming query.")
     return tree

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import fsspec
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
 ARCHIVE = Path(__file__).parents[2] / "golden" / "checkpoints-4.3.tar.xz"
 
@@ -83,6 +84,23 @@ def test_an_object_store(bare, checkpoints):
         assert "offsets-unreadable: File offsets/3 is cut off: its JSON does not end. A restart reads it." in out
     finally:
         store.rm("/bucket", recursive=True)
+
+
+class Barred(MemoryFileSystem):
+    """A store whose library has errors of its own, as botocore has for missing credentials."""
+
+    protocol = "barred"
+
+    def find(self, path, maxdepth=None, withdirs=False, detail=False, **more):
+        raise LookupError("Unable to locate\ncredentials.")
+
+
+def test_a_store_that_lets_nobody_in_is_one_sentence(bare):
+    fsspec.register_implementation("barred", Barred, clobber=True)
+    code, out, err = bare("doctor", "barred://bucket/orders")
+    assert (code, out) == (2, "")
+    assert "Folder barred://bucket/orders cannot be read: Unable to locate credentials.\n" in err
+    assert "LookupError" not in err
 
 
 def test_no_checkpoint(bare, tmp_path):
