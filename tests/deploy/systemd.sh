@@ -13,6 +13,7 @@ exec unshare --mount --pid --ipc --uts --cgroup --fork --mount-proc --kill-child
   mount -t tmpfs tmpfs /run
   mkdir -p /run/systemd/system "$stage/python" "$stage/packages" "$stage/source" "$stage/etc"
   cp -r "$UNITS"/. /run/systemd/system
+  cp -a /etc/. "$stage/etc"
   cp -r "$FOLDER"/etc/. "$stage/etc"
   mount --bind "$PYTHON" "$stage/python"
   mount --bind "$PACKAGES" "$stage/packages"
@@ -23,9 +24,7 @@ exec unshare --mount --pid --ipc --uts --cgroup --fork --mount-proc --kill-child
   printf "%s\n" "#!/bin/sh" "export PYTHONPATH=/opt/source:/opt/packages LD_LIBRARY_PATH=/opt/python/lib" \
     "exec /opt/python/bin/python3 -m pitstop.main \"\$@\"" > /opt/pitstop/bin/pitstop
   chmod 755 /opt/pitstop/bin/pitstop
-  for file in passwd group; do mount --bind "$stage/etc/$file" /etc/$file; done
-  mkdir -p /etc/pitstop
-  mount --bind "$stage/etc/pitstop" /etc/pitstop
+  mount --bind "$stage/etc" /etc
   chown -R pitstop:pitstop /etc/pitstop
   for folder in lib cache log; do mount -t tmpfs -o mode=755 tmpfs /var/$folder; done
   mount -t tmpfs -o mode=1777 tmpfs /tmp

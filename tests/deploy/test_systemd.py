@@ -23,7 +23,6 @@ from pitstop.model.job import JobState
 
 ROOT = Path(__file__).parents[2]
 UNIT, SETTINGS = ROOT / "deploy" / "systemd" / "pitstop.service", ROOT / "deploy" / "systemd" / "pitstop.toml"
-TOKEN = "a-token-of-operators"
 SECONDS = 400.0
 USERS = "root:x:0:0:root:/root:/bin/sh\npitstop:x:990:990::/var/lib/pitstop:/usr/sbin/nologin\n"
 GROUPS = "root:x:0:\npitstop:x:990:\n"
@@ -160,10 +159,10 @@ def machine(tmp_path, port):
     settings.mkdir(parents=True)
     (tmp_path / "etc" / "passwd").write_text(USERS)
     (tmp_path / "etc" / "group").write_text(GROUPS)
-    text = SETTINGS.read_text().replace("port = 8701", f"port = {port}").replace("# token-file", "token-file")
+    text = SETTINGS.read_text().replace("port = 8701", f"port = {port}").replace("# viewer-token-file", "viewer-token-file")
     (settings / "pitstop.toml").write_text(f"{text}spares = 0\n")
-    (settings / "token").write_text(TOKEN)
-    (settings / "token").chmod(0o600)
+    (settings / "viewer-token").write_text("a-token-of-viewers")
+    (settings / "viewer-token").chmod(0o600)
     units = tmp_path / "units"
     units.mkdir()
     shutil.copy(UNIT, units)
@@ -198,11 +197,11 @@ def machine(tmp_path, port):
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 def test_a_systemd_runs_the_server_with_a_job_starts_it_again_and_stops_it(machine, port, tmp_path):
-    client = connect(f"http://127.0.0.1:{port}", TOKEN)
+    url = f"http://127.0.0.1:{port}"
 
     def answers():
         with contextlib.suppress(PitstopError):
-            return client.service.server_info()
+            return connect(url, "a-token-of-viewers").service.server_info()
 
     def count():
         with contextlib.suppress(PitstopError):
@@ -212,6 +211,7 @@ def test_a_systemd_runs_the_server_with_a_job_starts_it_again_and_stops_it(machi
     machine.systemctl("start", "pitstop")
     assert wait_until(answers, 60, step=0.2), machine.log()
     assert "serves at" in machine.log(), "the journal has what the server prints"
+    client = connect(url, machine.run("cat", "/var/lib/pitstop/token").stdout)
     (tmp_path / "counting.py").write_text(JOB)
     job = client.submit(tmp_path / "counting.py", name="counting")
     job.wait_started(SECONDS)
@@ -219,6 +219,19 @@ def test_a_systemd_runs_the_server_with_a_job_starts_it_again_and_stops_it(machi
     main = machine.facts()["MainPID"]
     owner = machine.run("ps", "-o", "user=", "-p", main).stdout.strip()
     assert owner == "pitstop"
+    # As docs/systemd.md says: this user's clients find the token by themselves.
+    own = [
+        "setpriv",
+        "--reuid=pitstop",
+        "--regid=pitstop",
+        "--clear-groups",
+        "env",
+        "HOME=/var/lib/pitstop",
+        "/opt/pitstop/bin/pitstop",
+        "-t",
+        url,
+    ]
+    assert "counting" in machine.run(*own, "list-jobs").stdout
     assert machine.run("stat", "-c", "%U %a", "/var/lib/pitstop").stdout == "pitstop 700\n"
 
     machine.systemctl("kill", "--signal=KILL", "--kill-whom=main", "pitstop")
