@@ -63,7 +63,7 @@ help:
 	@echo "make bench-peers [KEYS=1000000]  a keyed aggregate beside Spark by hand, Flink and Jet; needs a JDK"
 	@echo "make bench-beside BEFORE=FOLDER [MEASURES=...]  this checkout and another one, measured in turns"
 	@echo "make pictures           what is written from code: pages in docs, and the kinds that Kubernetes learns"
-	@echo "make docs               the documentation as a site in build/site; a link to nowhere is an error"
+	@echo "make docs               the documentation as a site in build/site, which a server shows at /docs; a link to nowhere is an error"
 	@echo "make lint               ruff, mypy, import-linter, hadolint"
 
 docs: $(STAMP)

@@ -1,16 +1,11 @@
 """The files for Prometheus and Grafana, held against a real Prometheus: docs/metrics.md says how they are used."""
 
-import contextlib
 import json
-import re
 import shutil
-import socket
 import subprocess
-import threading
 import time
 from pathlib import Path
 
-import httpx2
 import pytest
 import yaml
 
@@ -20,54 +15,22 @@ from pitstop.model.tally import RestartCause, Tally
 from pitstop.rest.access import Access
 from pitstop.rest.app import create_app
 from pitstop.service.api import SubmitRequest
+from tests.deploy.scraping import CONFIG, DASHBOARD, RULES, alerts, names, panels, running, tool
 from tests.doubles.http import listening
 from tests.doubles.service import ScriptedService
 
-ROOT = Path(__file__).parents[2]
-PROMETHEUS, GRAFANA = ROOT / "deploy" / "prometheus", ROOT / "deploy" / "grafana"
-RULES, CONFIG, DASHBOARD = PROMETHEUS / "pitstop.rules.yml", PROMETHEUS / "prometheus.yml", GRAFANA / "pitstop-jobs.json"
 TRIED = Path(__file__).with_name("pitstop.rules.test.yml")
-NAME = re.compile(r"\bpitstop_[a-z_]+")
 TOKEN = "of-metrics-alone"
-SECONDS = 60.0
-
-
-@pytest.fixture(scope="session")
-def tools():
-    """The folder of prometheus and promtool. It is a failure if they cannot be had where they may be fetched."""
-    found = subprocess.run([ROOT / "scripts" / "prometheus"], capture_output=True, text=True, timeout=300)
-    if found.returncode == 3:
-        pytest.skip(found.stderr.strip())
-    assert found.returncode == 0, found.stderr
-    return Path(found.stdout.strip())
 
 
 @pytest.fixture
-def promtool(tools):
+def promtool():
     def call(*arguments, folder=None):
-        done = subprocess.run([tools / "promtool", *arguments], cwd=folder, capture_output=True, text=True, timeout=120)
+        done = subprocess.run([tool("promtool"), *arguments], cwd=folder, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
     return call
-
-
-def alerts():
-    (group,) = yaml.safe_load(RULES.read_text())["groups"]
-    return {rule["alert"]: rule for rule in group["rules"]}
-
-
-def expressions():
-    """What the panels of the dashboard ask, with all jobs chosen."""
-    panels = json.loads(DASHBOARD.read_text())["panels"]
-    return [target["expr"].replace("$job", ".*") for panel in panels for target in panel["targets"]]
-
-
-def names():
-    """The metrics that the rules and the dashboard name."""
-    chosen = json.loads(DASHBOARD.read_text())["templating"]["list"][1]["query"]["query"]
-    texts = (*(rule["expr"] for rule in alerts().values()), *expressions(), chosen)
-    return {name for text in texts for name in NAME.findall(text)}
 
 
 def test_the_rules_and_the_configuration_are_sound(promtool):
@@ -90,22 +53,22 @@ def test_each_alert_is_tried_with_series_that_set_it_off_and_such_that_do_not():
 
 
 def test_what_the_dashboard_asks_can_be_asked(promtool, tmp_path):
-    rules = [{"record": f"panel_{number}", "expr": expr} for number, expr in enumerate(expressions())]
+    rules = [{"record": f"panel_{number}", "expr": expr} for number, (_, expr) in enumerate(panels())]
     (tmp_path / "panels.yml").write_text(yaml.safe_dump({"groups": [{"name": "panels", "rules": rules}]}))
     promtool("check", "rules", str(tmp_path / "panels.yml"))
 
 
 def test_the_panels_do_not_lie_over_one_another():
-    panels = json.loads(DASHBOARD.read_text())["panels"]
+    drawn = json.loads(DASHBOARD.read_text())["panels"]
     cells = [
         (x, y)
-        for place in (panel["gridPos"] for panel in panels)
+        for place in (panel["gridPos"] for panel in drawn)
         for x in range(place["x"], place["x"] + place["w"])
         for y in range(place["y"], place["y"] + place["h"])
     ]
     assert len(cells) == len(set(cells))
     assert max(x for x, _ in cells) < 24
-    assert len({panel["id"] for panel in panels}) == len(panels)
+    assert len({panel["id"] for panel in drawn}) == len(drawn)
 
 
 @pytest.fixture
@@ -138,74 +101,24 @@ def server(tmp_path):
 
 
 @pytest.fixture
-def prometheus(tools, tmp_path, server):
-    """A Prometheus with our configuration and rules that scrapes that server; asks it, and gives the answer's data."""
-    folder = tmp_path / "prometheus"
-    folder.mkdir()
-    config = yaml.safe_load(CONFIG.read_text())
-    (scrape,) = config["scrape_configs"]
-    (folder / "token").write_text(f"{TOKEN}\n")
-    scrape["authorization"]["credentials_file"] = str(folder / "token")
-    scrape["static_configs"] = [{"targets": [server.removeprefix("http://")]}]
-    scrape["scrape_interval"] = "3s"
-    config["global"] = {"evaluation_interval": "500ms", "scrape_timeout": "3s"}
-    (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
-    shutil.copy(RULES, folder)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{free.getsockname()[1]}"
-    command = [tools / "prometheus", "--config.file=prometheus.yml", "--storage.tsdb.path=data"]
-    command.append(f"--web.listen-address={address}")
-    with (folder / "log").open("w") as log, httpx2.Client(base_url=f"http://{address}/api/v1", trust_env=False) as http:
-        process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log)
-
-        def ask(path, **parameters):
-            assert process.poll() is None, (folder / "log").read_text()
-            answer = http.get(path, params=parameters)
-            assert answer.status_code in (200, 503), answer.text
-            return answer.json()["data"] if answer.status_code == 200 else None
-
-        try:
-            yield ask
-        finally:
-            process.terminate()
-            process.wait(SECONDS)
-
-
-def stored(prometheus):
-    """The names of the server's metrics that Prometheus holds."""
-    return [name for name in prometheus("/label/__name__/values") or () if name.startswith("pitstop_")]
-
-
-def until(look, why):
-    """What ``look`` gives as soon as it is something."""
-    deadline = time.monotonic() + SECONDS
-    while True:
-        with contextlib.suppress(httpx2.TransportError):
-            if found := look():
-                return found
-        assert time.monotonic() < deadline, why()
-        threading.Event().wait(0.1)
+def prometheus(tmp_path, server):
+    """A Prometheus with our configuration and rules that scrapes that server."""
+    with running(tmp_path / "prometheus", server, TOKEN, every="3s") as process:
+        yield process
 
 
 @pytest.mark.long
 def test_a_real_prometheus_gets_every_metric_that_rules_and_dashboard_name(prometheus):
-    known = set(until(lambda: stored(prometheus), lambda: f"nothing is scraped: {prometheus('/targets')}"))
+    known = prometheus.until(prometheus.stored_names, "nothing is scraped")
     assert names() - known == set()
-    for expression in expressions():
-        prometheus("/query", query=expression)
+    for _, query in panels():
+        prometheus.values(query)
 
 
 @pytest.mark.long
 def test_a_real_prometheus_tells_the_job_that_failed_by_its_name_and_no_cancelled_one(prometheus):
-    def failed():
-        groups = (prometheus("/rules") or {}).get("groups", [])
-        found = [rule for group in groups for rule in group["rules"] if rule["name"] == "PitstopJobFailed"]
-        return [alert["labels"]["job"] for rule in found for alert in rule["alerts"]]
-
-    assert until(failed, lambda: f"no failure was told: {prometheus('/targets')}") == ["broken"]
-    statuses = prometheus("/query", query="pitstop_job_status == 1")["result"]
-    assert {each["metric"]["job"]: each["metric"]["status"] for each in statuses} == {
+    assert prometheus.until(lambda: prometheus.jobs_told("PitstopJobFailed"), "no failure was told") == ["broken"]
+    assert {labels["job"]: labels["status"] for labels, _ in prometheus.values("pitstop_job_status == 1")} == {
         "fleet": "RUNNING",
         "broken": "FAILED",
         "unwanted": "CANCELLED",

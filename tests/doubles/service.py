@@ -21,6 +21,7 @@ from pitstop.model.job import Progress
 from pitstop.model.retention import USUAL, Retention
 from pitstop.outputs.kept import KeptOutputs
 from pitstop.server.backup import Backups
+from pitstop.server.support import SupportDesk
 from pitstop.service.changes import Changes
 from pitstop.service.cluster_results import ClusterInfo, MemberInfo
 from pitstop.service.local import LocalService
@@ -82,6 +83,7 @@ class ScriptedService(LocalService):
             new_id,
             retention=retention,
             backups=Backups(self._database, data),
+            support=SupportDesk(data, catalog=catalog),
         )
         self._loop = threading.Thread(target=self._controller.run, name="control", daemon=True)
         self._loop.start()

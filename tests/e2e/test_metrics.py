@@ -6,7 +6,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from pitstop.machine.private import write_private
-from tests.deploy.test_prometheus import names
+from tests.deploy.scraping import names
 
 SECONDS = 300
 pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(900)]

@@ -31,6 +31,7 @@ FOREIGN = {
 TRICKS = ("//etc/passwd", "/assets/../../token", "/assets/..%2f..%2ftoken", "/assets/%2e%2e/%2e%2e/token", "/api/v1/../v1/jobs",
           "/api/v1/./jobs", "/API/V1/JOBS", "/api/v1/jobs;x", "/api//v1/jobs", "/api/v1/jobs%00",
           "/assets/%00", "/jobs/../api/v1/jobs",
+          "/docs/../api/v1/jobs", "/docs/..%2f..%2ftoken", "/docs/%2e%2e/%2e%2e/token",
           "/sign-in/../api/v1/jobs", "/healthz/../api/v1/jobs", "/\\api\\v1\\jobs", "/assets/" + "a" * 5_000)  # fmt: skip
 
 

@@ -102,6 +102,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {deed.name: deed.examples for
         ("pitstop log-level pitstop.source debug --job speeds", ""),
         ("pitstop log-level pitstop.source usual --job speeds", "take it back"),
     ),
+    "support-bundle": (
+        ("pitstop support-bundle", "of the server"),
+        ("pitstop support-bundle --data ~/.pitstop bundle.tar.gz", "of one that does not start"),
+    ),
     "doctor": (
         ("pitstop doctor /data/checkpoints/orders", ""),
         ('pitstop doctor /data/checkpoints/orders --operator 0 --query "SELECT * FROM state"', "the rows of its state"),

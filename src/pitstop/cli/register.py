@@ -59,7 +59,10 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     ),
     "Snapshots": ("save-snapshot", "list-snapshots", "delete-snapshot"),
     "SQL": ("sql", "pgwire"),
-    "Servers and clusters": ("member", "operator", "artifacts", "audit", "log-level", "backup", "restore", "withdraw"),
+    "Servers and clusters": (
+        *("member", "operator", "artifacts", "audit", "log-level", "backup", "restore", "withdraw"),
+        "support-bundle",
+    ),
     "Spark and connectors": ("connectors", "fetch-jars", "doctor", "adopt"),
 }
 """The sections of ``pitstop --help``."""

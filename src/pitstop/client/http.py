@@ -233,6 +233,13 @@ class HttpService(HttpMaps):
         timeout = httpx2.Timeout(None, connect=CONNECT_SECONDS)
         return self._ask(Backup, "POST", "/backups", json={"folder": folder}, timeout=timeout)
 
+    def support_bundle(self) -> bytes:
+        timeout = httpx2.Timeout(UPDATE_SECONDS, connect=CONNECT_SECONDS)
+        response = self._request("POST", "/support-bundles", timeout=timeout)
+        if not response.is_success:
+            self._json_of(response)
+        return response.content
+
     def shut_down(self) -> None:
         self._send("POST", "/cluster/shutdown")
 

@@ -46,6 +46,7 @@ from pitstop.main.pgwire import pgwire
 from pitstop.main.restoring import restore, withdraw
 from pitstop.main.serve import serve
 from pitstop.main.state_rows import rows_of
+from pitstop.main.support import support_bundle
 
 app = typer.Typer(
     name="pitstop",
@@ -141,6 +142,7 @@ nouns.add_to(app)
 backups.add_to(app)
 register(app, restore)
 register(app, withdraw)
+register(app, support_bundle, "support-bundle")
 register(app, completion)
 
 

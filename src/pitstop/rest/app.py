@@ -10,7 +10,7 @@ from starlette.types import ASGIApp
 
 from pitstop.errors import StoreError
 from pitstop.kit.version import __version__
-from pitstop.rest import artifacts, cluster, events, jobs, log_levels, maps, page, problems, signing, snapshots, sql, states
+from pitstop.rest import artifacts, cluster, events, jobs, log_levels, maps, page, problems, signing, site, snapshots, sql, states
 from pitstop.rest.access import Access, Links
 from pitstop.rest.auditing import Audited
 from pitstop.rest.gate import Gate
@@ -76,6 +76,7 @@ def create_app(service: ServerService, access: Access) -> FastAPI:
     app.include_router(signing.api_router(access, links), prefix=PREFIX, dependencies=guard)
     app.include_router(signing.browser_router(access, links, service))
     app.include_router(page.router())
+    site.add_to(app)
     _add_health(app, service, guard)
     return app
 

@@ -15,6 +15,9 @@ from pitstop.service.cluster_results import Backup, ClusterInfo, MemberInfo
 from pitstop.service.server_api import ServerService
 from pitstop.service.settings import ServerSettings
 
+GZIP = "application/gzip"
+_ARCHIVE = {"schema": {"type": "string", "format": "binary", "description": "An archive of texts"}}
+
 
 def router(service: ServerService) -> APIRouter:
     """Routes below /api/v1."""
@@ -66,6 +69,17 @@ def router(service: ServerService) -> APIRouter:
         """Copies jobs with their state, maps, snapshots, code and settings, all as they are at one moment, into a folder of the
         server's machine. Jobs go on meanwhile. Answers once all is on the disk."""
         return await working(service.backup, request.folder)
+
+    @routes.post(
+        "/support-bundles",
+        summary="Make a support bundle",
+        response_class=Response,
+        responses={200: {"content": {GZIP: _ARCHIVE}, "description": "The archive, a tar.gz"}},
+    )
+    async def make_support_bundle() -> Response:
+        """Versions, settings, jobs with their plans and events, metrics, and the ends of logs, for somebody who is to help.
+        It has no data of jobs, and no secrets."""
+        return Response(await working(service.support_bundle), media_type=GZIP)
 
     @routes.post("/cluster/shutdown", status_code=204, summary="Shut down the cluster")
     async def shut_down() -> None:

@@ -21,17 +21,20 @@ from pitstop.errors import NotFoundError
 
 PLACES: Final = ("/jobs", "/submit", "/snapshots", "/maps", "/sql", "/cluster")
 """Addresses of the page beside ``/``, and above all others of it."""
+DOCS: Final = "/docs"
+"""The address of the documentation (rest.site)."""
 _ASSETS: Final = "/assets/"
 _NONCE = "{{ nonce }}"
 _NEVER_CHANGES = "public, max-age=31536000, immutable"
 _LEAST_COMPRESSED = 1024
 """Bytes: shorter files travel as they are."""
-_ALWAYS = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
+ALWAYS = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
 
 
 def is_page(path: str) -> bool:
-    """True for the document and its files: they are for everybody."""
-    return path == "/" or path.startswith(_ASSETS) or any(path == place or path.startswith(f"{place}/") for place in PLACES)
+    """True for the document and its files, and for the documentation: they are for everybody."""
+    places = (*PLACES, DOCS)
+    return path == "/" or path.startswith(_ASSETS) or any(path == place or path.startswith(f"{place}/") for place in places)
 
 
 def policy(nonce: str) -> str:
@@ -68,7 +71,7 @@ async def _document(request: Request) -> Response:
     if "index.html" not in _names():
         raise NotFoundError("This installation has no page: `make web` builds it.")
     text, _ = _file("index.html")
-    headers = _ALWAYS | {"Content-Security-Policy": policy(nonce), "Cache-Control": "no-cache"}
+    headers = ALWAYS | {"Content-Security-Policy": policy(nonce), "Cache-Control": "no-cache"}
     return HTMLResponse(text.decode().replace(_NONCE, nonce), headers=headers)
 
 
@@ -82,7 +85,7 @@ async def _asset(request: Request) -> Response:
         _names.cache_clear()
         _file.cache_clear()
         raise NotFoundError("The page no longer has a file of this name: reload it.") from None
-    headers = _ALWAYS | {"Cache-Control": _NEVER_CHANGES if "-" in name else "no-cache", "Vary": "Accept-Encoding"}
+    headers = ALWAYS | {"Cache-Control": _NEVER_CHANGES if "-" in name else "no-cache", "Vary": "Accept-Encoding"}
     if compressed is not None and "gzip" in request.headers.get("accept-encoding", ""):
         content, headers["Content-Encoding"] = compressed, "gzip"
     return Response(content, media_type=guess_type(name)[0] or "application/octet-stream", headers=headers)

@@ -37,7 +37,10 @@ OLD_COLLECTIONS = 1000
 
 
 def run_server(settings: Settings) -> None:
-    """Serve until SIGINT or SIGTERM. An obstacle (port in use, no Java, second server) raises an error of one sentence."""
+    """Serve until SIGINT or SIGTERM. An obstacle (port in use, no Java, second server) raises an error of one sentence.
+
+    If the control loop fails, the server ends with its error: whoever watches the process starts it again.
+    """
     keep_private()
     _allow_many_connections()
     check_place(settings.data_dir.resolve())
@@ -62,6 +65,8 @@ def run_server(settings: Settings) -> None:
                 _serve(plane, access, listener, lambda: _say_where(address, data, settings))
         finally:
             plane.end()
+        if plane.failure is not None:
+            raise plane.failure
 
 
 def _allow_many_connections() -> None:

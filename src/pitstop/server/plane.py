@@ -37,6 +37,7 @@ from pitstop.server.cluster import OwnCluster, ServedCluster, WithMaster
 from pitstop.server.leading import Lead, Leading, Loop, SoleLeader
 from pitstop.server.members import OneMember
 from pitstop.server.settings import Settings
+from pitstop.server.support import SupportDesk
 from pitstop.service.changes import Changes
 from pitstop.service.dependencies import Dependencies, Installer, NothingInstalled
 from pitstop.service.local import LocalService
@@ -131,8 +132,10 @@ class ControlPlane:
             self._served.end_with_all,
         )
         self._loop: threading.Thread | None = None
+        self.failure: Exception | None = None
+        """The error by which leading has ended; None: it goes on, or was asked to end."""
         self._ending, self._ended = threading.Lock(), False
-        dependencies = Dependencies(data, _installer(settings))
+        dependencies, catalog = Dependencies(data, _installer(settings)), SqlCatalog(self._database)
         self.service = LocalService(
             self._registry,
             maps,
@@ -142,12 +145,13 @@ class ControlPlane:
             self._changes,
             self._served,
             SqlAudit(self._database, settings.keep),
-            SqlCatalog(self._database),
+            catalog,
             SqlEndedSessions(self._database),
             dependencies=dependencies,
             retention=settings.keep,
             queries=self._queries,
             backups=Backups(self._database, data),
+            support=SupportDesk(data, settings, catalog),
         )
 
     def start(self, end: Callable[[], None]) -> None:
@@ -160,8 +164,9 @@ class ControlPlane:
         def loop() -> None:
             try:
                 self._leading.run()
-            except Exception:  # a server without a control loop would answer and do nothing
+            except Exception as error:  # a server without a control loop would answer and do nothing
                 log.exception("the control loop has ended: the server ends, too")
+                self.failure = error
                 end()
 
         self._served.when_shut_down(lambda: threading.Thread(target=self._shut_down, args=(end,), name="shutting-down").start())

@@ -318,6 +318,13 @@ class Service(Protocol):
         """
         ...
 
+    def support_bundle(self) -> bytes:
+        """Return an archive (tar.gz) for somebody who is to help: versions, settings, jobs, events, metrics and the ends of logs.
+
+        It has no data of jobs, and no secrets.
+        """
+        ...
+
     def sql(self, statements: str) -> Iterator[Result]:
         """Run SQL statements, separated by ``;``, each once the result of the one before was taken.
 

@@ -52,7 +52,7 @@ from pitstop.service.job_views import version_of
 from pitstop.service.log_levels import LogLevels
 from pitstop.service.map_verbs import MapVerbs
 from pitstop.service.selecting import NoQueries, Queries
-from pitstop.service.server_api import BackupDesk, Cluster
+from pitstop.service.server_api import BackupDesk, Cluster, SupportBundles
 from pitstop.service.sessions import EndedSessions
 from pitstop.service.snapshot_verbs import SnapshotVerbs
 from pitstop.service.sql_results import Result
@@ -67,7 +67,7 @@ class LocalService(SnapshotVerbs, MapVerbs, LogLevels):
 
     The service wakes the control plane after it has written a request, and the control loop notifies ``changes``. ``cluster`` is
     the server's. ``now`` and ``new_id`` stamp new jobs. ``dependencies`` provides the packages that jobs need (None: artifacts
-    must contain them). ``queries`` runs SELECT, ``backups`` takes backups.
+    must contain them). ``queries`` runs SELECT, ``backups`` takes backups, ``support`` makes support bundles.
     """
 
     def __init__(
@@ -88,6 +88,7 @@ class LocalService(SnapshotVerbs, MapVerbs, LogLevels):
         retention: Retention = USUAL,
         queries: Queries | None = None,
         backups: BackupDesk | None = None,
+        support: SupportBundles | None = None,
     ) -> None:
         SnapshotVerbs.__init__(self, registry, data, changes, retention, workers)
         MapVerbs.__init__(self, maps)
@@ -96,7 +97,7 @@ class LocalService(SnapshotVerbs, MapVerbs, LogLevels):
         self._wake, self._cluster, self._now, self._new_id = wake, cluster, now, new_id
         self._sessions = sessions
         self._audit, self._statements = audit, Statements(self, catalog, queries or NoQueries())
-        self._backups = backups
+        self._backups, self._support = backups, support
         self._dependencies = dependencies or Dependencies(data, NothingInstalled())
 
     def note_audit(self, entries: Sequence[AuditEntry]) -> None:
@@ -311,6 +312,11 @@ class LocalService(SnapshotVerbs, MapVerbs, LogLevels):
         if self._backups is None:
             raise UsageError("This service takes no backups: a server does.")
         return self._backups.take(Path(folder))
+
+    def support_bundle(self) -> bytes:
+        if self._support is None:
+            raise UsageError("This service makes no support bundles: a server does.")
+        return self._support.bundle(self)
 
     # SQL
 

@@ -45,6 +45,14 @@ class BackupDesk(Protocol):
         ...
 
 
+class SupportBundles(Protocol):
+    """Makes support bundles of a server."""
+
+    def bundle(self, service: Service) -> bytes:
+        """Return a bundle, as Service.support_bundle does."""
+        ...
+
+
 class ServerService(Service, Protocol):
     """The service in the process that has the store. A slow verb can also be asked now and awaited later, without a thread.
 

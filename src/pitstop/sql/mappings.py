@@ -6,14 +6,9 @@ import re
 from collections.abc import Mapping as AnyMapping
 from dataclasses import dataclass, field
 
+from pitstop.kit.secret_words import HIDDEN, is_secret, without_secrets
 from pitstop.machine.named_secrets import is_reference
 
-_WORDS = r"passw|passphrase|token|secret|credential|authorization|signature|(?:api|access|private|account|shared|\b)[-_.]?key\b"
-_SECRET = re.compile(_WORDS, re.IGNORECASE)
-"""Matches the name of an option, or of a part of a URL, whose value nobody is to see."""
-_IN_URL = re.compile(rf"([?&;][^=&;#]*(?:{_WORDS})[^=&;#]*=)[^&;#\s]*", re.IGNORECASE)
-_USER = re.compile(r"(?<=://)[^/?#\s]*@")
-_HIDDEN = "***"
 KEY, VALUE = "__key", "this"
 """The columns of maps and topics: the key, and a value that is no object."""
 
@@ -69,7 +64,9 @@ class Mapping:
 
     def shown_statement(self) -> str:
         """Return that statement as others may see it: without passwords, tokens and the like."""
-        return self._statement({key: _HIDDEN if _hides(key, value) else _shown(value) for key, value in self.options.items()})
+        return self._statement(
+            {key: HIDDEN if _hides(key, value) else without_secrets(value) for key, value in self.options.items()}
+        )
 
     def _statement(self, options: AnyMapping[str, str]) -> str:
         external = f" EXTERNAL NAME {identifier(self.external)}" if self.external is not None else ""
@@ -108,11 +105,6 @@ def text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-def _shown(value: str) -> str:
-    """Return the value of an option, without the secrets in a URL."""
-    return _IN_URL.sub(rf"\1{_HIDDEN}", _USER.sub(f"{_HIDDEN}@", value))
-
-
 def _column(column: Column) -> str:
     external = f" EXTERNAL NAME {identifier(column.external)}" if column.external is not None else ""
     return f"{identifier(column.name)} {_type(column.type)}{external}"
@@ -131,5 +123,5 @@ def truth(text: str) -> bool:
 
 
 def _hides(option: str, value: str) -> bool:
-    """Return True if nobody is to see the value. The key of a table is columns, and a reference tells no secret."""
-    return _SECRET.search(option) is not None and option != "key" and not is_reference(value)
+    """Return True if nobody is to see the value. A reference tells no secret."""
+    return is_secret(option) and not is_reference(value)

@@ -291,6 +291,7 @@ def test_every_command_is_in_the_help_and_has_its_own(bare):
         "backup",
         "restore",
         "withdraw",
+        "support-bundle",
         "completion",
         "help",
         "adopt",

@@ -99,6 +99,7 @@ def test_it_holds_every_noun_and_verb(document):
         ("DELETE", "/api/v1/cluster/members/{name}"),
         ("POST", "/api/v1/cluster/engines/{name}/replace"),
         ("POST", "/api/v1/backups"),
+        ("POST", "/api/v1/support-bundles"),
         ("POST", "/api/v1/cluster/shutdown"),
         ("GET", "/api/v1/events"),
         ("POST", "/api/v1/sql"),

@@ -16,6 +16,7 @@ import {
 import { useDisclosure } from "@mantine/hooks";
 import {
   IconBolt,
+  IconBook,
   IconDatabase,
   IconHome,
   IconLogout,
@@ -113,6 +114,13 @@ export function Shell() {
               />
             );
           })}
+          <NavLink
+            href="/docs/"
+            target="_blank"
+            rel="noreferrer"
+            label="Documentation"
+            leftSection={<IconBook size={18} />}
+          />
         </ScrollArea>
       </AppShell.Navbar>
       <AppShell.Main id="content" tabIndex={-1}>

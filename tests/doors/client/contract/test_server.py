@@ -1,5 +1,8 @@
 """What a server tells of itself, its cluster and its errors, over every service."""
 
+import io
+import tarfile
+
 import pytest
 
 from pitstop.errors import (
@@ -72,6 +75,11 @@ def test_a_backup_is_taken_of_all_there_is(pair, tmp_path):
     )
     with pytest.raises(UsageError, match=r"^The backup cannot go into .*/backup: give a new folder"):
         service.backup(str(tmp_path / "backup"))
+
+
+def test_a_support_bundle_is_an_archive(pair):
+    with tarfile.open(fileobj=io.BytesIO(pair[0].support_bundle())) as archive:
+        assert any(name.endswith("/jobs.json") for name in archive.getnames())
 
 
 def test_an_engine_is_replaced_and_the_jobs_are_told_that_it_still_has(pair):
