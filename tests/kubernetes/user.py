@@ -16,7 +16,7 @@ from tests.kubernetes.operating import JAR, LICENCE
 from tests.kubernetes.phases import Phases
 from tests.kubernetes.rig.clients import Kubectl
 
-UP_SECONDS, JOB_SECONDS, SOON_SECONDS = 400.0, 300.0, 60.0
+UP_SECONDS, JOB_SECONDS, SOON_SECONDS = 600.0, 600.0, 60.0
 UPLOADS = {"enabled": True, "resourceUploadEnabled": True}
 
 
@@ -62,8 +62,9 @@ class User:
         self.kubectl.until(lambda: self.phase(kind, name) == phase, seconds, f"{kind} {name} is {phase}")
 
     def pitstop(self, *arguments: str) -> str:
-        """The command line, in the control plane's pod."""
-        return self.kubectl("exec", "hazelcast-control-plane-0", "--container=hazelcast", "--", "pitstop", *arguments)
+        """The command line, in the control plane's pod. Some commands wait until a job runs."""
+        within = "exec", "hazelcast-control-plane-0", "--container=hazelcast", "--"
+        return self.kubectl(*within, "pitstop", *arguments, seconds=JOB_SECONDS)
 
     def restart_by_command(self, name: str, phases: Phases) -> list[float]:
         """Restart the job of a JetJob by the command line; for each change of its state, the seconds until its status said so,
