@@ -13,7 +13,7 @@ from tests.kubernetes.operating import IMAGES, operator
 from tests.kubernetes.rig.cluster import API_SERVER, ETCD
 from tests.kubernetes.rig.node import Node
 from tests.kubernetes.rig.processes import RigError
-from tests.kubernetes.user import JOB_SECONDS, UP_SECONDS, UPLOADS, User
+from tests.kubernetes.user import COMPILES_LONG, JOB_SECONDS, UP_SECONDS, UPLOADS, User
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(2400)]
 
@@ -141,7 +141,8 @@ def test_no_ping_is_missed_or_doubled_whatever_fails(cluster, node, proxy, kubec
 
         def ingest(name, file, **more):
             bucket = {"bucketURI": f"file://{fleet.bucket}"}
-            return job(name, name=name, jarName=file, mainClass=f"{file[:-3]}:ingest", bucketConfig=bucket, **more)
+            code = {"jarName": file, "mainClass": f"{file[:-3]}:ingest", "bucketConfig": bucket}
+            return job(name, name=name, options=COMPILES_LONG, **code, **more)
 
         def until_more_come(why):
             before = len(fleet.ingested)
