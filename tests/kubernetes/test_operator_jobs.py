@@ -77,6 +77,7 @@ def test_a_job_is_restarted_once_for_each_time_that_it_is_asked_for(user):
     def runs():
         return user.pitstop("events", "transaction-v1").count("STARTING -> RUNNING (")
 
+    user.until("jetjob", "transaction-v1", "Running", JOB_SECONDS)
     before = runs()
     user.ask_for("transaction-v1", "Restarted")
     user.kubectl.until(lambda: user.phase("jetjob", "transaction-v1") != "Running", SOON_SECONDS, "it begins anew")

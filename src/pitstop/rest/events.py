@@ -31,7 +31,7 @@ PAUSE_SECONDS = (0.05, 0.2)
 PAUSE_SECONDS_A_STREAM = 0.002
 """Each change is written to each stream: the more of them there are, the more changes are told at once."""
 HEART_BEAT_SECONDS = 15.0
-"""A stream that has nothing to tell says so, for all that is between it and its reader."""
+"""A stream that has told nothing for so long says so, to its reader and to all that is between."""
 MOST_AT_ONCE = 500
 """So many events are written before the reader has to take some."""
 MOST_DIGITS = 19
@@ -77,33 +77,38 @@ class Streams:
             can_resume = place is not None
             place = self._feed.newest if place is None else place
             yield self._written("ready" if can_resume or last is None else "resync", place)
+            written_at = asyncio.get_running_loop().time()
             while until is None or asyncio.get_running_loop().time() < until:
                 now = asyncio.get_running_loop().time()
                 if may_read is not None and now - checked_at >= HEART_BEAT_SECONDS:
                     checked_at = now
                     if not await may_read():
                         return
+                if now - written_at >= HEART_BEAT_SECONDS:
+                    written_at = now
+                    # With its place, so that a reader of rare events does not come back to what is long forgotten.
+                    yield self._written("heartbeat", place)
                 over = self._over
                 came.clear()
                 events = self._feed.after(place, MOST_AT_ONCE)
                 if events is None:
                     place = self._feed.newest
+                    written_at = now
                     yield self._written("resync", place)
                 elif events:
                     place = events[-1].number
                     text = b"".join(self._event(event) for event in events if event.kind in kinds)
                     if text:
+                        written_at = now
                         yield text
                 elif over:
                     return
                 else:
-                    beat = asyncio.get_running_loop().time() + HEART_BEAT_SECONDS
+                    # Changes of other kinds put off no heart-beat.
+                    beat = written_at + HEART_BEAT_SECONDS
                     with contextlib.suppress(TimeoutError):
                         async with asyncio.timeout_at(beat if until is None else min(beat, until)):
                             await came.wait()
-                            continue
-                    # With its place, so that a reader of rare events does not come back to what is long forgotten.
-                    yield self._written("heartbeat", place)
         finally:
             self._open.discard(came)
             if not self._open:

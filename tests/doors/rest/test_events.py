@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 import json
 import threading
 
@@ -185,6 +186,29 @@ def test_a_quiet_stream_has_a_heart_beat(url, monkeypatch):
     with following(url) as told:
         ready, _, _ = next(told)
         assert next(told) == (ready, "heartbeat", {})
+
+
+def test_a_stream_has_a_heart_beat_while_only_other_things_change(state, url, monkeypatch):
+    monkeypatch.setattr(events, "HEART_BEAT_SECONDS", 0.5)
+    monkeypatch.setattr(events, "LOOK_SECONDS", 0.02)
+    over, numbers = threading.Event(), itertools.count()
+
+    def change():
+        while not over.is_set():
+            state.map_put("cars", {str(next(numbers)): 1})
+
+    with following(url, "?kind=map") as of_maps, following(url, "?kind=job") as of_jobs:
+        next(of_maps), next(of_jobs)
+        changing = threading.Thread(target=change)
+        changing.start()
+        try:
+            place, kind, _ = next(of_jobs)
+            assert kind == "heartbeat"
+            assert int(place.partition(".")[2]) > 0, "it has passed what others were told"
+            assert next(of_maps)[1] == "map"
+        finally:
+            over.set()
+            changing.join()
 
 
 def test_many_streams_need_no_threads_and_all_hear(state, url):
