@@ -28,7 +28,7 @@ from pitstop.rest.metrics import exposition
 from pitstop.server.redacting import Redactor, secrets_at
 from pitstop.server.settings import Settings
 from pitstop.service.api import Service
-from pitstop.service.results import JobStatus
+from pitstop.service.job_results import JobStatus
 from pitstop.store.catalog import SqlCatalog
 
 LOG_BYTES = 256 << 10
