@@ -57,7 +57,7 @@ def namespace(cluster):
     name = f"test-{secrets.token_hex(4)}"
     cluster.kubectl("create", "namespace", name)
     within = cluster.kubectl.within(name)
-    within.until(lambda: within.exists("serviceaccount", "default"), 30, "the namespace gets its service account")
+    within.until(lambda: within.exists("serviceaccount", "default"), 120, "the namespace gets its service account")
     yield name
     cluster.kubectl("delete", "namespace", name, "--wait=false")
 

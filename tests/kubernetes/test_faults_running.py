@@ -104,7 +104,7 @@ def user(cluster, node, proxy, cloud, tmp_path_factory):
     options = (f"--files-from={files}", f"--lease-namespace={name}")
     with operator(proxy, tmp_path_factory.mktemp("operator"), *options, variables=cloud[0]) as process:
         kubectl = cluster.kubectl.within(name)
-        kubectl.until(lambda: kubectl.exists("serviceaccount", "default"), 30, "the namespace gets its service account")
+        kubectl.until(lambda: kubectl.exists("serviceaccount", "default"), 120, "the namespace gets its service account")
         found = User(kubectl, files)
         try:
             kubectl.apply(secret("own", k="of-the-secret"), cluster_of(B, clusterSize=1, jet=UPLOADS, **POD_FORM))

@@ -34,7 +34,7 @@ def user(cluster, tmp_path_factory):
     cluster.kubectl("create", "namespace", name)
     with operator(cluster, tmp_path_factory.mktemp("operator"), f"--files-from={files}", f"--namespace={name}") as process:
         kubectl = cluster.kubectl.within(name)
-        kubectl.until(lambda: kubectl.exists("serviceaccount", "default"), 30, "the namespace gets its service account")
+        kubectl.until(lambda: kubectl.exists("serviceaccount", "default"), 120, "the namespace gets its service account")
         found = User(kubectl, files)
         try:
             found.start_cluster()
