@@ -13,7 +13,7 @@ from tests.brokers.broker import Broker
 from tests.e2e.test_adopt import files_of
 from tests.e2e.test_readme import ROOT, USUAL_URL, Reader
 
-pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.always, pytest.mark.timeout(1200)]
 
 ORDERS, REPEATED, CHANGED_AT, CUSTOMERS = 100_000, 100, 80_000, 20
 WINDOW_MS, DELAY_MS, STEP_MS = 600_000, 600_000, 100
