@@ -45,7 +45,9 @@ def test_a_table_has_each_row_once_through_kills_an_update_and_the_way_back(tmp_
         for kill in range(KILLS):
             token, before = stack.kill_run(job), rows("old")
             wait_until(
-                lambda token=token, before=before: job.details.token > token and rows("old") > before + 100,
+                lambda token=token, before=before: (
+                    job.details.token > token and rows("old") > before + 100 and job.status == "RUNNING"
+                ),
                 200,
                 f"rows after kill {kill + 1}",
             )

@@ -19,7 +19,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
-from pitstop.errors import EngineError, OtherEpochError
+from pitstop.errors import EngineError
 from pitstop.machine.local_paths import local_path
 from pitstop.model.config import ProcessingGuarantee
 from pitstop.outputs.delta_commits import WORDS, DeltaCommits, let_others_read
@@ -32,14 +32,13 @@ from pitstop.spark.base.row_order import ORDER
 from pitstop.spark.sinks import LAST, EpochContext, SinkKind, take_all
 from pitstop.spark.sinks.delta_columns import delta_fields, missing_fields, table_fields, unfit_rows, unfit_table
 from pitstop.spark.sinks.delta_files import ANSWER, FilesWriter
+from pitstop.spark.sinks.table_marks import DIGITS, Mark, has_epoch, short_digest
 
 if TYPE_CHECKING:
     from deltalake import CommitProperties, DeltaTable, Schema
 
 _ATTEMPTS, _PAUSE_SECONDS = 20, 0.05
 """Attempts of a commit beside other writers, and the pause before the second, which grows with each."""
-_DIGITS = 15
-"""The hexadecimal digits of a digest that are a number of the log, which has 63 bits."""
 
 
 def write_delta(sink: DeltaSink, rows: DataFrame, context: EpochContext) -> int:
@@ -114,36 +113,13 @@ def _run_name(context: EpochContext) -> str:
 
 def _has_epoch(table: DeltaTable, context: EpochContext, folder: Path) -> bool:
     """Return True if the table has the epoch. OtherEpochError if it has a later one, or another one of that number."""
-    run = context.run
-    for lineage, epoch in (*run.known_as, (context.lineage, context.epoch)):
+
+    def mark_of(lineage: str) -> Mark | None:
         epoch_name, digest_name = _names(context, lineage)
-        last, digest = table.transaction_version(epoch_name), table.transaction_version(digest_name)
-        if last is None or last < epoch:
-            continue
-        if last > epoch or (None not in (digest, context.digest) and digest != _number(context.digest)):
-            raise _other_epoch(context, folder, last)
-        return True
-    token = run.fence.token if run.fence is not None else None
-    last_token = table.transaction_version(_run_name(context))
-    if token is None or last_token is None or last_token < token:
-        return False
-    # Each run writes on one lineage, and later runs have higher numbers: this one has its number from an older copy of the job.
-    own = table.transaction_version(_names(context, context.lineage)[0])
-    if last_token > token or own is None:
-        raise _other_epoch(context, folder, context.epoch)
-    return False
+        epoch, number = table.transaction_version(epoch_name), table.transaction_version(digest_name)
+        return None if epoch is None else Mark(epoch, None if number is None else f"{number:0{DIGITS}x}")
 
-
-def _other_epoch(context: EpochContext, folder: Path, epoch: int) -> OtherEpochError:
-    return OtherEpochError(
-        f"Sink '{context.stage}': the table {folder} has another epoch {epoch} of this job: its saved state was put back from an "
-        "older copy, or two servers run from one copy. Write into another table, or start the job from a snapshot under another "
-        "name."
-    )
-
-
-def _number(digest: str | None) -> int | None:
-    return None if digest is None else int(digest[:_DIGITS], 16)
+    return has_epoch(context, str(folder), mark_of, lambda: table.transaction_version(_run_name(context)))
 
 
 def _prepare(sink: DeltaSink, rows: DataFrame, table: DeltaTable | None, context: EpochContext) -> DeltaTable:
@@ -232,8 +208,12 @@ def _properties(context: EpochContext, once: bool) -> CommitProperties:
     if not once:
         return CommitProperties(custom_metadata={WORDS: words})
     epoch_name, digest_name = _names(context, context.lineage)
-    fence, digest = context.run.fence, _number(context.digest)
-    marks = {epoch_name: context.epoch, digest_name: digest, _run_name(context): fence.token if fence is not None else None}
+    fence, digest = context.run.fence, short_digest(context)
+    marks = {
+        epoch_name: context.epoch,
+        digest_name: int(digest, 16) if digest is not None else None,
+        _run_name(context): fence.token if fence is not None else None,
+    }
     transactions = [Transaction(name, version) for name, version in marks.items() if version is not None]
     return CommitProperties(custom_metadata={WORDS: words}, app_transactions=transactions)
 
