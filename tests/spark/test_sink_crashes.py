@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 from deltalake import DeltaTable
+from pyiceberg.catalog import load_catalog
+from pyiceberg.table import Transaction
 from pyspark.sql import functions as F
 
 import pitstop as ps
@@ -20,7 +22,7 @@ from pitstop.kit.waiting import wait_until
 from pitstop.outputs import file_epochs
 from pitstop.outputs.file_epochs import FileEpochs
 from pitstop.snapshots.state_files import StateFiles
-from pitstop.spark.sinks import delta
+from pitstop.spark.sinks import delta, iceberg
 from pitstop.store.database import sqlite_url
 from pitstop.store.map_rows import MapWriter
 from pitstop.store.maps import SqlMapStore, open_map_store
@@ -165,6 +167,8 @@ class Outputs:
     def __init__(self, folder):
         self.folder, self.own, self.lazy, self.lines = folder, Own(), Lazy(), Counter()
         self.maps = open_map_store(sqlite_url(folder.with_name("maps.db")))
+        uri = f"sqlite:///{folder.with_name('catalog.db')}"
+        self.catalog = {"type": "sql", "uri": uri, "warehouse": f"file://{folder / 'iceberg'}"}
 
     def of(self, name):
         return {
@@ -177,6 +181,7 @@ class Outputs:
             "logger": ps.sinks.logger("{text}"),
             "noop": ps.sinks.noop(),
             "delta": ps.sinks.delta(self.folder / "delta", partition_by="part"),
+            "iceberg": ps.sinks.iceberg("shop.texts", catalog=self.catalog, partition_by="part"),
         }[name]
 
     def check(self, name, expected):
@@ -192,6 +197,9 @@ class Outputs:
             assert {entry.key for entry in self.maps.entries("entries")} == expected.keys(), name
         elif name == "delta":
             table = DeltaTable(self.folder / name).to_pyarrow_table()
+            assert Counter(table["text"].to_pylist()) == expected, name
+        elif name == "iceberg":
+            table = load_catalog("default", **self.catalog).load_table("shop.texts").scan().to_arrow()
             assert Counter(table["text"].to_pylist()) == expected, name
         elif name == "custom":
             assert self.own.rows == expected, name
@@ -246,6 +254,14 @@ STEPS = {
         Step(delta, "_write_files", AFTER),
         Step(DeltaTable, "create_write_transaction", BEFORE),
         Step(DeltaTable, "create_write_transaction", AFTER),
+    ),
+    "iceberg": (
+        Step(iceberg, "_has_epoch", BEFORE),
+        Step(iceberg, "_has_epoch", AFTER),
+        Step(iceberg, "_write_files", BEFORE),
+        Step(iceberg, "_write_files", AFTER),
+        Step(Transaction, "commit_transaction", BEFORE),
+        Step(Transaction, "commit_transaction", AFTER),
     ),
 }
 """In an order in which each step is reached: an epoch that a sink has is not written again."""
@@ -455,7 +471,7 @@ def at_each_step_of_all(told, stage):
     """Each step once, every other one by a crash: by which of them, that changes with the stage."""
     assert told.fails(half=True)
     steps = dict.fromkeys(
-        step for name in ("custom", "lazy", "logger", "map", "entries", "files", "delta") for step in STEPS[name]
+        step for name in ("custom", "lazy", "logger", "map", "entries", "files", "delta", "iceberg") for step in STEPS[name]
     )
     for number, step in enumerate(steps):
         assert told.fails(step, dies=(number + len(stage)) % 2 == 0), step

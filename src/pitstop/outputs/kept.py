@@ -1,4 +1,4 @@
-"""The withdrawal of a version's output from files, Delta tables and maps, when its job goes back to the version before."""
+"""The withdrawal of a version's output from files, lake tables and maps, when its job goes back to the version before."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job
 from pitstop.outputs.delta_commits import noted_commits
 from pitstop.outputs.file_epochs import noted
+from pitstop.outputs.iceberg_commits import noted_iceberg_commits
 
 
 class KeptOutputs:
-    """Outputs (control.ports): files by manifests of their epochs, tables by their logs, maps by old values in their store."""
+    """Outputs (control.ports): files by manifests of their epochs, tables by their commits, maps by old values in their store."""
 
     def __init__(self, maps: MapStore, data: DataFolder) -> None:
         self._maps, self._data = maps, data
@@ -22,6 +23,7 @@ class KeptOutputs:
         notes = self._data.job(job_id).withdrawable / str(operation)
         files = sum(epochs.withdraw() for epochs in noted(notes))
         files += sum(commits.withdraw() for commits in noted_commits(notes))
+        files += sum(commits.withdraw() for commits in noted_iceberg_commits(notes))
         shutil.rmtree(notes, ignore_errors=True)
         return files, self._maps.withdraw(operation)
 

@@ -79,6 +79,7 @@ OF_SOURCES = {
 """Kind of source -> its needs; all others need nothing."""
 OF_SINKS = {
     "delta": Needs("deltalake", "deltalake", "delta"),
+    "iceberg": Needs("pyiceberg", "pyiceberg", "iceberg"),
     "kafka": Needs("confluent-kafka", "confluent_kafka", "kafka"),
     "postgres": Needs("psycopg", "psycopg", "postgres"),
 }

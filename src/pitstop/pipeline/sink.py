@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol, Self
 
+from pitstop.pipeline.iceberg_tables import PartitionField
 from pitstop.pipeline.kafka_security import KafkaSecurity
 
 
@@ -201,6 +202,21 @@ class DeltaSink(Sink):
     """The folder of the table."""
     partition_by: tuple[str, ...] = ()
     """The columns by which the table is partitioned; empty: as the table that is there has it."""
+    merges_schema: bool = False
+    """True if columns that the table does not have are added to it."""
+
+
+@dataclass(frozen=True)
+class IcebergSink(Sink):
+    """Rows of an Iceberg table."""
+
+    kind: ClassVar[str] = "iceberg"
+    table: str
+    """The name of the table, with its namespace."""
+    catalog: tuple[tuple[str, str], ...]
+    """The properties of its catalog."""
+    partition_by: tuple[PartitionField, ...] = ()
+    """The fields by which the table is partitioned; empty: as the table that is there has it."""
     merges_schema: bool = False
     """True if columns that the table does not have are added to it."""
 

@@ -9,6 +9,7 @@ from typing import Any
 from pitstop.errors import UsageError
 from pitstop.machine.local_paths import local_path
 from pitstop.pipeline.databases import check_postgres_url
+from pitstop.pipeline.iceberg_tables import catalog_properties, check_name, partition_fields
 from pitstop.pipeline.kafka_security import KafkaSecurity, security_of
 from pitstop.pipeline.kafka_source import TOPIC
 from pitstop.pipeline.sink import (
@@ -16,6 +17,7 @@ from pitstop.pipeline.sink import (
     DeltaSink,
     EpochInfo,
     FilesSink,
+    IcebergSink,
     KafkaSink,
     LoggerSink,
     MapSink,
@@ -27,7 +29,20 @@ from pitstop.pipeline.sink import (
 )
 from pitstop.pipeline.sources import options_text
 
-__all__ = ["EpochInfo", "SinkWriter", "custom", "delta", "files", "kafka", "logger", "map", "noop", "postgres", "spark"]
+__all__ = [
+    "EpochInfo",
+    "SinkWriter",
+    "custom",
+    "delta",
+    "files",
+    "iceberg",
+    "kafka",
+    "logger",
+    "map",
+    "noop",
+    "postgres",
+    "spark",
+]
 
 
 def map(
@@ -183,6 +198,34 @@ def delta(path: str, *, partition_by: str | Sequence[str] = (), schema_mode: str
         raise UsageError(f'schema_mode is "merge", or left out, not {schema_mode!r}.')
     columns = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
     return DeltaSink(str(path), columns, schema_mode == "merge")
+
+
+def iceberg(
+    table: str,
+    *,
+    catalog: Mapping[str, str],
+    partition_by: str | Sequence[str] = (),
+    schema_mode: str | None = None,
+) -> Sink:
+    """Append rows to an Iceberg table, exactly once: one snapshot has all rows of an epoch, and its commit the epoch's mark.
+
+    ``table`` is a name with its namespace (``shop.orders``). ``catalog`` has the properties by which PyIceberg opens the catalog:
+    ``{"type": "rest", "uri": "https://catalog:8181", "warehouse": "shop", "token": "secret:CATALOG_TOKEN"}``, or the ``type``
+    ``sql`` with the ``uri`` of a database and a ``warehouse``. Files lie where the catalog says: on S3, say.
+
+    A table that is not there is made, in format 2, partitioned by the fields in ``partition_by``: columns, ``year(c)``,
+    ``month(c)``, ``day(c)``, ``hour(c)``, ``bucket(n, c)`` and ``truncate(n, c)``. To one that is there rows of the same names
+    and types are appended, as its own partitions say, and columns that the rows do not have are null; ``schema_mode="merge"``
+    adds columns of the rows that the table does not have. Rows that do not fit fail the job.
+
+    When a job goes back from an update, the files of the version that failed are taken out of the table. Each epoch is a
+    snapshot: let epochs be long (``max_latency``), and expire old snapshots. The sink needs ``pip install 'pitstop[iceberg]'``
+    where jobs and the server run.
+    """
+    check_name(table)
+    if schema_mode not in (None, "merge"):
+        raise UsageError(f'schema_mode is "merge", or left out, not {schema_mode!r}.')
+    return IcebergSink(table, catalog_properties(catalog), partition_fields(partition_by), schema_mode == "merge")
 
 
 def spark(format: str, *, mode: str = "append", jars: Sequence[str] = (), **options: Any) -> Sink:

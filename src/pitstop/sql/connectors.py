@@ -14,7 +14,7 @@ from pitstop.pipeline import sinks, sources
 from pitstop.pipeline.file_sources import NO_FOLDERS, instead_of_tail
 from pitstop.pipeline.sink import Sink
 from pitstop.pipeline.source import Source
-from pitstop.sql import database_tables, delta_tables, topics
+from pitstop.sql import database_tables, delta_tables, iceberg_tables, topics
 from pitstop.sql.mappings import KEY, VALUE, Column, Mapping, truth
 from pitstop.sql.statements import Writing
 from pitstop.sql.types import quoted
@@ -320,6 +320,14 @@ CONNECTORS = (
         check=delta_tables.check_table,
         renames=True,
         whole=lambda path, whole: whole(path),
+    ),
+    Connector(
+        "Iceberg",
+        sink=iceberg_tables.write_table,
+        options={"partitionBy": str, "schemaMode": _one_of("merge"), **iceberg_tables.CATALOG_OPTIONS},
+        needed=("catalog.type",),
+        check=iceberg_tables.check_table,
+        renames=True,
     ),
     Connector(
         "Rate",

@@ -39,5 +39,18 @@ def test_users_see_what_they_call():
     assert {"run", "connect", "job"} <= set(dir(ps))
     sources = ["csv_tail", "custom", "delta", "files", "http_poll", "items", "kafka", "map_entries", "map_journal"]
     assert dir(ps.sources) == [*sources, "postgres", "rate", "spark"]
-    sinks = ["EpochInfo", "SinkWriter", "custom", "delta", "files", "kafka", "logger", "map", "noop", "postgres", "spark"]
+    sinks = [
+        "EpochInfo",
+        "SinkWriter",
+        "custom",
+        "delta",
+        "files",
+        "iceberg",
+        "kafka",
+        "logger",
+        "map",
+        "noop",
+        "postgres",
+        "spark",
+    ]
     assert dir(ps.sinks) == sinks

@@ -91,6 +91,20 @@ def mapping(text):
         (f"(a INT) TYPE Postgres OPTIONS ({URL}, 'key' = 'a', 'deleteWhen' = 'a >')", "Option deleteWhen: "),
         (f"(a INT) TYPE Postgres OPTIONS ({URL}, 'key' = 'a', 'deleteWhen' = 'COUNT(a) > 1')", "COUNT needs a GROUP BY"),
         ("TYPE Delta OPTIONS ('path' = '/t')", "A mapping of TYPE Delta needs its columns"),
+        ("(a INT) TYPE Iceberg", "A mapping of TYPE Iceberg needs option catalog.type"),
+        ("(a INT) TYPE Iceberg OPTIONS ('catalog.type' = 'rest')", "An Iceberg table is named with its namespace"),
+        (
+            "EXTERNAL NAME \"s.t\" (a INT) TYPE Iceberg OPTIONS ('catalog.type' = 'rest', 'partitionBy' = 'day(b)')",
+            "Option partitionBy names columns of the mapping, and it has no column b",
+        ),
+        (
+            "EXTERNAL NAME \"s.t\" (a INT) TYPE Iceberg OPTIONS ('catalog.type' = 'rest', 'catalog.token' = 'abc')",
+            "catalog= has token by the name of a secret",
+        ),
+        (
+            "(a INT) TYPE Iceberg OPTIONS ('catalog.type' = 'rest', 'catalog.py-io-impl' = 'x')",
+            "Unknown option .* catalog.py-io-impl",
+        ),
         ("(a INT) TYPE Delta", "A mapping of TYPE Delta needs option path"),
         ("(a INT) TYPE Delta OPTIONS ('path' = '/t', 'start' = 'soon')", "Invalid value for option start: soon"),
         ("(a INT) TYPE Delta OPTIONS ('path' = '/t', 'onRewrite' = 'wait')", "Invalid value for option onRewrite: wait"),
@@ -258,6 +272,21 @@ def test_a_delta_table_is_read_and_written_by_its_names_outside():
     )
     assert connector_of(table).sink(table) == ps.sinks.delta("/data/t", partition_by=["day", "the shop"])
     assert connector_of(table).streams(table)
+
+
+def test_an_iceberg_table_is_written_by_its_names_outside():
+    options = (
+        "'catalog.type' = 'rest', 'catalog.token' = 'secret:T', 'partitionBy' = 'day(at), bucket(4, n)', 'schemaMode' = 'merge'"
+    )
+    table = mapping(
+        f'EXTERNAL NAME "shop.orders" (at TIMESTAMP EXTERNAL NAME "the time", n BIGINT) TYPE Iceberg OPTIONS ({options})'
+    )
+    assert connector_of(table).sink(table) == ps.sinks.iceberg(
+        "shop.orders",
+        catalog={"type": "rest", "token": "secret:T"},
+        partition_by=["day(the time)", "bucket(4, n)"],
+        schema_mode="merge",
+    )
 
 
 def test_a_delta_table_is_read_once_or_by_its_changes():
