@@ -17,6 +17,7 @@ from pitstop.machine.private import usual_mode
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
+    from pyiceberg.table.metadata import TableMetadata
 
 _NAME, _USUAL_NAME = "name", "default"
 """The property that names a catalog, and PyIceberg's own name for one without. A database can have several catalogs, by name."""
@@ -57,11 +58,16 @@ def find_table(catalog: Catalog, name: str, *, with_history: bool = False) -> Ta
     # that of this object alone: what a commit writes is told by its updates.
     table.metadata.properties[_RETRIES] = "0"
     if not with_history:
-        named = {reference.snapshot_id for reference in table.metadata.refs.values()}
-        snapshots = [snapshot for snapshot in table.metadata.snapshots if snapshot.snapshot_id in named]
-        no_logs: dict[str, list[object]] = {"snapshot_log": [], "metadata_log": [], "statistics": []}
-        table.metadata = table.metadata.model_copy(update={"snapshots": snapshots, **no_logs})
+        table.metadata = without_history(table.metadata)
     return table
+
+
+def without_history(metadata: TableMetadata) -> TableMetadata:
+    """Return the facts of a table with the snapshots alone that branches and tags name."""
+    named = {reference.snapshot_id for reference in metadata.refs.values()}
+    snapshots = [snapshot for snapshot in metadata.snapshots if snapshot.snapshot_id in named]
+    no_logs: dict[str, list[object]] = {"snapshot_log": [], "metadata_log": [], "statistics": []}
+    return metadata.model_copy(update={"snapshots": snapshots, **no_logs})
 
 
 def catalog_words(properties: Mapping[str, str]) -> str:

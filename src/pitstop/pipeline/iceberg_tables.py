@@ -11,6 +11,8 @@ from pitstop.errors import UsageError
 from pitstop.kit.secret_words import is_secret
 from pitstop.machine.named_secrets import is_reference
 
+OF_CATALOG = "catalog."
+"""The beginning of an option that is a property of a catalog."""
 _TRANSFORMED = re.compile(r"(?P<name>[A-Za-z]+)\(\s*(?:(?P<width>\d+)\s*,\s*)?(?P<column>.+?)\s*\)")
 _OF_TIME = {"year": "year", "month": "month", "day": "day", "hour": "hour"}
 _OF_WIDTH = ("bucket", "truncate")

@@ -50,6 +50,7 @@ class Needs:
 NOTHING = Needs()
 OF_SOURCES = {
     "delta": Needs("deltalake", "deltalake", "delta"),
+    "iceberg": Needs("pyiceberg", "pyiceberg", "iceberg"),
     "kafka": Needs(
         # There is no reader for Spark 4.3: that of 4.2 was tried with it.
         jars=(

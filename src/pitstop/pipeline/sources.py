@@ -16,7 +16,7 @@ from pitstop.pipeline.file_sources import csv_tail, files
 from pitstop.pipeline.kafka_source import kafka
 from pitstop.pipeline.schemas import ddl, optional_ddl
 from pitstop.pipeline.source import Source
-from pitstop.pipeline.table_sources import delta, postgres
+from pitstop.pipeline.table_sources import delta, iceberg, postgres
 
 __all__ = [
     "csv_tail",
@@ -24,6 +24,7 @@ __all__ = [
     "delta",
     "files",
     "http_poll",
+    "iceberg",
     "items",
     "kafka",
     "map_entries",

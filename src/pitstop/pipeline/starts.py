@@ -22,7 +22,7 @@ def kafka_start(start: str | datetime | Mapping[str, Mapping[int, int]]) -> str:
     return str(time_ms)
 
 
-def delta_start(start: str | int | datetime) -> str:
+def table_start(start: str | int | datetime) -> str:
     """Return ``earliest``, ``latest``, ``version:N``, or ``time:`` and milliseconds since 1970. UsageError if it is none."""
     if start in ("earliest", "latest"):
         return str(start)

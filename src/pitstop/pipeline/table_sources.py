@@ -1,7 +1,8 @@
-"""Sources of tables: a Delta table, and a table of PostgreSQL."""
+"""Sources of tables: Delta tables, Iceberg tables, and tables of PostgreSQL."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Literal
 
@@ -9,9 +10,10 @@ from pitstop.errors import UsageError
 from pitstop.kit.durations import Duration, milliseconds
 from pitstop.machine.local_paths import local_path
 from pitstop.pipeline.databases import check_postgres_url
+from pitstop.pipeline.iceberg_tables import OF_CATALOG, catalog_properties, check_name
 from pitstop.pipeline.schemas import ddl, optional_ddl
 from pitstop.pipeline.source import Source
-from pitstop.pipeline.starts import delta_start
+from pitstop.pipeline.starts import table_start
 
 
 def delta(
@@ -62,10 +64,66 @@ def delta(
         "delta",
         {
             "path": str(path),
-            "start": delta_start(start),
+            "start": table_start(start),
             "changes": str(changes).lower(),
             "onRewrite": on_rewrite,
             "onLoss": on_loss,
+            "maxFiles": str(max_files),
+            "maxBytes": str(max_bytes),
+        },
+        schema=optional_ddl(schema),
+        bounded=not streaming,
+    )
+
+
+def iceberg(
+    table: str,
+    schema: Any = None,
+    *,
+    catalog: Mapping[str, str],
+    start: str | int | datetime = "earliest",
+    on_rewrite: Literal["fail", "skip"] = "fail",
+    on_loss: Literal["fail", "continue"] = "fail",
+    interval: Duration = "1 second",
+    max_files: int = 1000,
+    max_bytes: int = 1 << 30,
+    streaming: bool = True,
+) -> Source:
+    """Read an Iceberg table as a stream: the rows that it has, then those of each snapshot that appends rows to its main branch.
+
+    ``table`` and ``catalog`` are as in :func:`pitstop.sinks.iceberg`. Rows: the columns of ``schema`` (DDL), which are columns of
+    the table with the same types; without it all columns that the table has when a version of the job is compiled. Offset: the
+    table's id, a snapshot, and the number of its files that were read.
+
+    ``start`` is where a job begins that does not start from a snapshot of its own: ``earliest``, with all rows that the table
+    has; ``latest``, with the next snapshot of the table; the id of a snapshot, which is the first that is read; or a time (a
+    datetime, or its text in ISO 8601), with the first snapshot since then. It is decided once, in a first epoch without rows.
+
+    A snapshot that deletes or overwrites rows fails the job; with ``on_rewrite="skip"`` the whole snapshot is passed over, with a
+    warning. Compaction has no rows. A table that was made anew or rolled back, and snapshots that were expired before they were
+    read, fail the job. With ``on_loss="continue"`` it goes on without them, with a warning, and reads a new table from its
+    beginning.
+
+    Once the source has caught up, it asks the catalog at most every ``interval``. ``max_files`` and ``max_bytes`` bound what one
+    epoch reads. With ``streaming=False`` the source ends: it reads what is there when the job begins, and can be the table of a
+    hash join. A catalog that is away is waited for. It needs ``pip install 'pitstop[iceberg]'`` where jobs run.
+    """
+    check_name(table)
+    if on_rewrite not in ("fail", "skip"):
+        raise UsageError(f"on_rewrite is fail or skip, not {on_rewrite!r}.")
+    if on_loss not in ("fail", "continue"):
+        raise UsageError(f"on_loss is fail or continue, not {on_loss!r}.")
+    if max_files < 1 or max_bytes < 1:
+        raise UsageError("max_files and max_bytes are at least 1.")
+    return Source(
+        "iceberg",
+        {
+            "table": table,
+            **{f"{OF_CATALOG}{name}": value for name, value in catalog_properties(catalog)},
+            "start": table_start(start),
+            "onRewrite": on_rewrite,
+            "onLoss": on_loss,
+            "intervalMs": str(milliseconds(interval, "interval")),
             "maxFiles": str(max_files),
             "maxBytes": str(max_bytes),
         },

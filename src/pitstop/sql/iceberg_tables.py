@@ -1,29 +1,47 @@
-"""Iceberg tables as mappings, which jobs write."""
+"""Iceberg tables as mappings: read as a stream, or once as a table, and written by jobs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Mapping as AnyMapping
+from typing import Any, cast
 
 from pitstop.errors import UsageError
-from pitstop.pipeline import sinks
-from pitstop.pipeline.iceberg_tables import partition_field
+from pitstop.pipeline import sinks, sources
+from pitstop.pipeline.iceberg_tables import OF_CATALOG, partition_field
 from pitstop.pipeline.sink import Sink
+from pitstop.pipeline.source import Source
+from pitstop.sql.delta_tables import start_of, streams
 from pitstop.sql.mappings import Mapping
+from pitstop.sql.types import quoted
 
-_PREFIX = "catalog."
 _PROPERTIES = (
     *("name", "type", "uri", "warehouse", "token", "credential", "scope", "oauth2-server-uri"),
     *("s3.endpoint", "s3.region", "s3.access-key-id", "s3.secret-access-key", "s3.session-token", "s3.force-virtual-addressing"),
     *("gcs.project-id", "gcs.oauth2.token", "adls.account-name", "adls.account-key", "adls.sas-token"),
 )
 """The properties of a catalog that a mapping can give."""
-CATALOG_OPTIONS: AnyMapping[str, Callable[[str], object]] = {f"{_PREFIX}{name}": str for name in _PROPERTIES}
+CATALOG_OPTIONS: AnyMapping[str, Callable[[str], object]] = {f"{OF_CATALOG}{name}": str for name in _PROPERTIES}
 
 
 def check_table(mapping: Mapping) -> None:
-    """Raise UsageError unless a table can be written as the options say."""
+    """Raise UsageError unless a table can be read and written as the options say."""
+    read_table(mapping)
     write_table(mapping)
+
+
+def read_table(mapping: Mapping) -> Source:
+    """Return the source of a table, whose columns are the mapping's."""
+    return sources.iceberg(
+        mapping.outside,
+        ", ".join(f"{quoted(column.outside)} {column.type}" for column in mapping.columns),
+        catalog=_catalog(mapping),
+        start=start_of(mapping.option("start", "earliest")),
+        on_rewrite=cast("Any", mapping.option("onRewrite", "fail")),
+        on_loss=cast("Any", mapping.option("onLoss", "fail")),
+        interval=mapping.option("interval", "1 second"),
+        streaming=streams(mapping),
+    )
 
 
 def write_table(mapping: Mapping) -> Sink:
@@ -35,8 +53,12 @@ def write_table(mapping: Mapping) -> Sink:
         if column not in outside:
             raise UsageError(f"Option partitionBy names columns of the mapping, and it has no column {column}")
         fields.append(text.replace(column, outside[column]) if outside[column] != column else text)
-    catalog = {key.removeprefix(_PREFIX): value for key, value in mapping.options.items() if key.startswith(_PREFIX)}
-    return sinks.iceberg(mapping.outside, catalog=catalog, partition_by=fields, schema_mode=mapping.options.get("schemaMode"))
+    mode = mapping.options.get("schemaMode")
+    return sinks.iceberg(mapping.outside, catalog=_catalog(mapping), partition_by=fields, schema_mode=mode)
+
+
+def _catalog(mapping: Mapping) -> dict[str, str]:
+    return {key.removeprefix(OF_CATALOG): value for key, value in mapping.options.items() if key.startswith(OF_CATALOG)}
 
 
 def _split(text: str) -> list[str]:

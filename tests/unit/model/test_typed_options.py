@@ -37,7 +37,7 @@ def test_the_types_can_be_read():
 def test_users_see_what_they_call():
     assert dir(ps) == sorted(ps.__all__)
     assert {"run", "connect", "job"} <= set(dir(ps))
-    sources = ["csv_tail", "custom", "delta", "files", "http_poll", "items", "kafka", "map_entries", "map_journal"]
+    sources = ["csv_tail", "custom", "delta", "files", "http_poll", "iceberg", "items", "kafka", "map_entries", "map_journal"]
     assert dir(ps.sources) == [*sources, "postgres", "rate", "spark"]
     sinks = [
         "EpochInfo",

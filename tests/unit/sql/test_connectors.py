@@ -274,6 +274,21 @@ def test_a_delta_table_is_read_and_written_by_its_names_outside():
     assert connector_of(table).streams(table)
 
 
+def test_an_iceberg_table_is_read_by_its_names_outside():
+    options = "'catalog.type' = 'rest', 'start' = '7', 'onRewrite' = 'skip', 'onLoss' = 'continue', 'interval' = '5 seconds'"
+    columns = '(at TIMESTAMP EXTERNAL NAME "the time", n BIGINT)'
+    table = mapping(f'EXTERNAL NAME "shop.orders" {columns} TYPE Iceberg OPTIONS ({options})')
+    assert connector_of(table).source(table) == ps.sources.iceberg(
+        "shop.orders",
+        "`the time` timestamp, `n` bigint",
+        catalog={"type": "rest"},
+        start=7,
+        on_rewrite="skip",
+        on_loss="continue",
+        interval="5 seconds",
+    )
+
+
 def test_an_iceberg_table_is_written_by_its_names_outside():
     options = (
         "'catalog.type' = 'rest', 'catalog.token' = 'secret:T', 'partitionBy' = 'day(at), bucket(4, n)', 'schemaMode' = 'merge'"

@@ -21,10 +21,11 @@ from pitstop.model.config import ProcessingGuarantee
 from pitstop.outputs.iceberg_commits import LINEAGE, STAGE, IcebergCommits
 from pitstop.pipeline.needs import OF_SINKS
 from pitstop.pipeline.sink import IcebergSink
+from pitstop.spark.base.iceberg_types import rows_schema
 from pitstop.spark.base.row_order import ORDER
 from pitstop.spark.base.type_texts import type_of
 from pitstop.spark.sinks import LAST, EpochContext, SinkKind, take_all
-from pitstop.spark.sinks.iceberg_columns import missing_fields, rows_schema, unfit_rows, unfit_table
+from pitstop.spark.sinks.iceberg_columns import missing_fields, unfit_rows, unfit_table
 from pitstop.spark.sinks.iceberg_files import ANSWER, remove_files, writer_of
 from pitstop.spark.sinks.table_marks import Mark, has_epoch, short_digest
 
@@ -213,6 +214,10 @@ def _place(sink: IcebergSink) -> str:
     return f"the Iceberg table '{sink.table}' of {catalog_words(dict(sink.catalog))}"
 
 
+def _example(sink: IcebergSink, name: str) -> str:
+    return _place(sink)
+
+
 def _look(sink: IcebergSink, columns: tuple[tuple[str, str], ...]) -> str:
     """Return what rows of these columns find."""
     place, schema = _place(sink), StructType([StructField(name, type_of(kind)) for name, kind in columns])
@@ -234,6 +239,7 @@ KIND = SinkKind(
     transactional=True,
     handles_epochs=True,
     place=_place,
+    example=_example,
     secrets=("catalog",),
     look=_look,
 )

@@ -2,57 +2,16 @@
 
 from __future__ import annotations
 
-from itertools import count
 from typing import TYPE_CHECKING
 
-from pyspark.sql.types import ArrayType, DataType, DecimalType, MapType, StructType
+from pyspark.sql.types import StructType
 
 from pitstop.pipeline.sink import IcebergSink
+from pitstop.spark.base.iceberg_types import rows_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pyiceberg.schema import Schema
     from pyiceberg.table import Table
     from pyiceberg.types import IcebergType, NestedField
-
-
-def rows_schema(schema: StructType) -> Schema:
-    """Return the columns of rows as a table has them; all of them may be null. ValueError names a type that it cannot have."""
-    from pyiceberg.schema import Schema
-
-    numbers = count(1)
-    return Schema(*_fields(schema, lambda: next(numbers)))
-
-
-def _fields(schema: StructType, number: Callable[[], int]) -> list[NestedField]:
-    from pyiceberg.types import NestedField
-
-    return [NestedField(number(), field.name, _type(field.dataType, number), required=False) for field in schema.fields]
-
-
-def _type(kind: DataType, number: Callable[[], int]) -> IcebergType:
-    from pyiceberg import types as T
-
-    if isinstance(kind, StructType):
-        if not kind.fields:
-            raise ValueError("struct<>")
-        return T.StructType(*_fields(kind, number))
-    if isinstance(kind, ArrayType):
-        return T.ListType(number(), _type(kind.elementType, number), element_required=False)
-    if isinstance(kind, MapType):
-        return T.MapType(number(), _type(kind.keyType, number), number(), _type(kind.valueType, number), value_required=False)
-    if isinstance(kind, DecimalType):
-        return T.DecimalType(kind.precision, kind.scale)
-    plain: dict[str, IcebergType] = {
-        **{"string": T.StringType(), "long": T.LongType(), "binary": T.BinaryType(), "boolean": T.BooleanType()},
-        **dict.fromkeys(("integer", "short", "byte"), T.IntegerType()),
-        **{"float": T.FloatType(), "double": T.DoubleType(), "date": T.DateType()},
-        **{"timestamp": T.TimestamptzType(), "timestamp_ntz": T.TimestampType()},
-    }
-    if kind.typeName() not in plain:
-        raise ValueError(kind.simpleString())
-    return plain[kind.typeName()]
 
 
 def unfit_rows(sink: IcebergSink, schema: StructType) -> str | None:

@@ -29,12 +29,11 @@ from pitstop.spark.base.looking import Look
 from pitstop.spark.internals.prefetching import prefetching
 from pitstop.spark.sources import SourceKind
 from pitstop.spark.sources.delta_log import DataFile, DeltaLog, UnreadableTableError, clause_of
-from pitstop.spark.sources.delta_plan import UNDECIDED, Place, TablePlan, Wishes, balanced
+from pitstop.spark.sources.delta_plan import UNDECIDED, Place, TablePlan, Wishes
 from pitstop.spark.sources.delta_rows import FEED_FIELDS, rows_of
+from pitstop.spark.sources.parts import balanced
 from pitstop.spark.sources.shared import SMALL_BYTES, Behind, Offset, SourceOptions
 
-_PART_BYTES, _PART_FILES = 32 << 20, 100
-"""The files that one task reads, unless one alone is larger."""
 _NEVER_NULL = re.compile('"(nullable|containsNull|valueContainsNull)":false')
 """Matches the words of a schema for what is never null. Files do not always say so."""
 
@@ -116,7 +115,7 @@ class DeltaReader(DataSourceStreamReader):
             raise self._error(error) from error
         except OSError as error:
             raise self._away(error) from error
-        return [Files(part) for part in balanced(files, _PART_BYTES, _PART_FILES)] or [Files([])]
+        return [Files(part) for part in balanced(files, lambda file: file.size)] or [Files([])]
 
     def is_small(self, partition: InputPartition) -> bool:
         assert isinstance(partition, Files)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -341,20 +340,6 @@ def _is_there(path: str) -> bool:
     except FileNotFoundError:
         return False
     return True
-
-
-def balanced(files: Sequence[DataFile], most_bytes: int, most_files: int) -> Iterator[list[DataFile]]:
-    """Yield the files in their order, in parts of about that size."""
-    part: list[DataFile] = []
-    size = 0
-    for file in files:
-        if part and (size + file.size > most_bytes or len(part) >= most_files):
-            yield part
-            part, size = [], 0
-        part.append(file)
-        size += file.size
-    if part:
-        yield part
 
 
 def _versions(first: int, last: int) -> str:
