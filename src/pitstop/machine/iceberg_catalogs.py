@@ -90,8 +90,14 @@ def errors_of_catalog(properties: Mapping[str, str]) -> Iterator[None]:
         yield
     except wrong.NotInstalledError as error:
         raise EngineError(f"{place} needs a package more where jobs run: {_line(error)}") from error
-    except (wrong.UnauthorizedError, wrong.ForbiddenError, wrong.OAuthError, wrong.AuthorizationExpiredError) as error:
-        raise EngineError(f"{place} refuses: {_line(error)}. Check the token or credentials in catalog=.") from error
+    except wrong.ForbiddenError as error:
+        raise EngineError(f"{place} refuses: {_line(error)}. Check the rights of the user in catalog=.") from error
+    except (wrong.UnauthorizedError, wrong.OAuthError, wrong.AuthorizationExpiredError) as error:
+        # A token may have a new value by now: the next attempt looks it up.
+        with _lock:
+            _catalogs.clear()
+        message = f"{place} refuses: {_line(error)}. Check the token or credentials in catalog=."
+        raise EngineError(message, restartable=True) from error
     except (
         wrong.ServerError,
         wrong.ServiceUnavailableError,

@@ -37,7 +37,11 @@ def answering(status):
 
 @pytest.mark.parametrize(
     ("status", "message", "passing"),
-    [(401, "refuses: .*Check the token or credentials", None), (403, "refuses: ", None), (503, "does not answer: ", True)],
+    [
+        (401, "refuses: .*Check the token or credentials", None),
+        (403, "refuses: .*Check the rights", None),
+        (503, "does not answer: ", True),
+    ],
 )
 def test_a_catalog_that_refuses_and_one_that_is_overloaded(status, message, passing):
     with answering(status) as address:
@@ -48,6 +52,18 @@ def test_a_catalog_that_refuses_and_one_that_is_overloaded(status, message, pass
         ):
             find_table(open_catalog(properties), "a.b")
     assert raised.value.details.get("passing") is passing
+
+
+def test_a_token_that_a_catalog_refuses_is_looked_up_again(monkeypatch):
+    with answering(401) as address:
+        properties = {"type": "rest", "uri": address, "token": "secret:CATALOG"}
+        monkeypatch.setenv("PITSTOP_SECRET_CATALOG", "the first token")
+        first = open_catalog(properties)
+        assert open_catalog(properties) is first
+        with pytest.raises(EngineError) as raised, errors_of_catalog(properties):
+            find_table(first, "a.b")
+        assert raised.value.details["restartable"]
+        assert open_catalog(properties) is not first
 
 
 def test_a_table_that_is_not_there_is_none():

@@ -212,9 +212,7 @@ def test_snapshots_that_were_expired_before_they_were_read_are_told(table, reade
     missed = append(table, [2])
     append(table, [3])
     table.maintenance.expire_snapshots().by_id(missed).commit()
-    with pytest.raises(
-        UsageError, match=f"no longer has the snapshots after {end['snapshot']}, which were expired before"
-    ):
+    with pytest.raises(UsageError, match=f"no longer has the snapshots after {end['snapshot']}, which were expired before"):
         reader().latestOffset(end, None)
     source = reader(onLoss="continue")
     assert read(source, end)[0] == [3]
