@@ -1,4 +1,4 @@
-"""docs/first-day.md, walked as a reader would: each command is run, and each answer compared. Its table names tests that exist."""
+"""docs/first-day.md, walked: each command is run, and each answer compared. Its table names tests that exist."""
 
 import ast
 import re

@@ -102,7 +102,7 @@ def _share() -> float:
     return share
 
 
-def end_session(spark: SparkSession) -> None:
+def stop_with_stores(spark: SparkSession) -> None:
     """Stop a session after its stores of state."""
     jvm.end_stores(spark)
     spark.stop()
