@@ -36,10 +36,9 @@ def steps(block):
 
 
 def pattern(answer):
-    """Return the answer as a pattern: a dot of three is any text, on a line of its own any lines."""
-    lines = [".*" if line == "…" else ".*".join(map(re.escape, line.split("…"))) for line in answer.splitlines()]
-    text = "\n".join(lines).replace("\n.*\n", "\n(?s:.*)\n")
-    return re.compile(re.sub(r"^\.\*\n", r"(?s:.*)", re.sub(r"\n\.\*$", r"(?s:.*)", text)) + r"\s*")
+    """Return the answer as a pattern: a dot of three is any text, and on a line of its own any lines."""
+    lines = [r"(?:.*\n)*" if line == "…" else ".*".join(map(re.escape, line.split("…"))) + r"\n" for line in answer.splitlines()]
+    return re.compile("".join(lines))
 
 
 def answer_of(reader, command):
@@ -53,7 +52,7 @@ def answer_of(reader, command):
         text=True,
         timeout=400,
     )
-    return done.stdout, done.returncode
+    return done.stdout.rstrip("\n") + "\n" * bool(done.stdout), done.returncode
 
 
 @pytest.mark.e2e
