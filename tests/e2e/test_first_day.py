@@ -77,13 +77,13 @@ def test_the_day(reader):
                 answer, code = answer_of(reader, command)
             assert pattern(expected).fullmatch(answer), f"$ {command}\n{answer}\n--- and not ---\n{expected}"
             assert (code != 0) == (re.search("^(ERROR|Error): ", expected, re.M) is not None), (command, code)
-    logs = "".join(path.read_text() for path in (reader.folder / "data").rglob("log*") if path.is_file())
+    logs = "".join(path.read_text() for path in (reader.folder / "data").rglob("*.log") if path.is_file())
     assert '"logger"' in logs
     assert [noise for noise in ("Failed to cancel job group", "in loadedMaps") if noise in logs] == []
 
 
 @cache
-def tests_of(path):
+def names_in(path):
     """Return the names of the tests of a file."""
     nodes = ast.walk(ast.parse((ROOT / path).read_text()))
     return {node.name for node in nodes if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")}
@@ -101,7 +101,7 @@ def test_each_stumble_has_a_test_that_is_there():
     for stumble, names in rows():
         assert names, stumble
         for path, _, name in (each.partition("::") for each in names):
-            if not (ROOT / path).is_file() or (path.endswith(".py") and name not in tests_of(path)):
+            if not (ROOT / path).is_file() or (path.endswith(".py") and name not in names_in(path)):
                 missing.append(f"{path}::{name}")
     assert missing == []
     assert len(rows()) > 50
