@@ -34,7 +34,7 @@ APART := matrix or hosts or members or page or kubernetes
 # Servers, runs and Spark's Python workers start by the thousand in the tests: each would compile what it imports anew where this is set.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install docs demo story story-page story-kafka test test-fast test-long compatibility support-matrix stage-chains soak fuzz test-security chaos simulation test-postgres test-hosts test-members web test-web kubernetes-rig tutorial test-kubernetes \
+.PHONY: help install docs dist demo story story-page story-kafka test test-fast test-long compatibility support-matrix stage-chains soak fuzz test-security chaos simulation test-postgres test-hosts test-members web test-web kubernetes-rig tutorial test-kubernetes \
 	bench bench-beside bench-peers lint lock pictures clean
 
 help:
@@ -64,10 +64,14 @@ help:
 	@echo "make bench-beside BEFORE=FOLDER [MEASURES=...]  this checkout and another one, measured in turns"
 	@echo "make pictures           what is written from code: pages in docs, and the kinds that Kubernetes learns"
 	@echo "make docs               the documentation as a site in build/site, which a server shows at /docs; a link to nowhere is an error"
+	@echo "make dist               wheel and source distribution in dist, with bills of materials (CycloneDX); each build of a commit is the same"
 	@echo "make lint               ruff, mypy, import-linter, hadolint"
 
 docs: $(STAMP)
 	@scripts/docs $(VENV)
+
+dist: docs
+	@scripts/dist $(VENV)
 
 install: $(STAMP)
 

@@ -292,6 +292,30 @@ def test_queries_on_a_stream_give_the_rows_of_spark_sql(spark, known, tmp_path):
         assert found == expected, f"query {number}: {in_job}"
 
 
+FULL = """SELECT a.k, upper(a.k) AS big, a.a, b.k AS other, b.b FROM (SELECT * FROM events WHERE a > 20 AND k <> 'last') AS a
+FULL JOIN (SELECT * FROM others WHERE b > 0 AND k <> 'last') AS b
+ON a.k = b.k AND a.ts BETWEEN b.ts - INTERVAL '1' MINUTE AND b.ts + INTERVAL '1' MINUTE"""
+
+
+@pytest.mark.long
+def test_a_full_join_of_streams_gives_the_rows_of_spark_sql(spark, known, tmp_path):
+    """Also those without a match on either side, whose columns of the other one are null, keys included."""
+    stream = str(tmp_path / "stream")
+    events = spark.createDataFrame(list(seeded_rows(random.Random(SEED))), SCHEMA)
+    events.coalesce(1).write.parquet(stream)
+    columns = "k VARCHAR, big VARCHAR, a INT, other VARCHAR, b DOUBLE"
+    options = f"('path' = '{tmp_path / 'out'}', 'format' = 'parquet')"
+    text = STREAMED.format(stream=stream, colours=known["colours"].options["path"])
+    text += f"CREATE MAPPING out ({columns}) TYPE File OPTIONS {options};\n"
+    pipeline = read_program(f"{text}CREATE JOB j AS INSERT INTO out {FULL}").definition().build(())
+    run_with_a_last_row(Harness(spark, tmp_path), pipeline, stream)
+    events.createOrReplaceTempView("others")
+    events.createOrReplaceTempView("read")
+    expected = counted(spark.sql(FULL.replace("events", "read")).collect())
+    assert {(row[0] is None, row[3] is None) for row in expected} == {(False, False), (False, True), (True, False)}
+    assert counted(spark.read.parquet(str(tmp_path / "out")).collect()) == expected
+
+
 def run_with_a_last_row(harness, pipeline, stream):
     running = harness.start(pipeline, harness.folder / "checkpoint", 2)
     running.query.processAllAvailable()

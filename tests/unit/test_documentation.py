@@ -1,14 +1,21 @@
-"""The documentation as a site: nothing is missing in it. That its links lead somewhere, ``make docs`` says."""
+"""The documentation as a site: nothing is missing in it, and each link leads to a file. ``make docs`` checks the site itself."""
 
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
+
+import pytest
 
 import pitstop
 from pitstop.cli.init import project
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+
+
+LINK = re.compile(r"\]\((?!\w+:)([^)#\s]+)(?:#[^)\s]*)?\)")
 
 
 def pages(navigation):
@@ -47,3 +54,45 @@ def test_the_commands_and_the_job_of_the_tutorial_are_those_of_a_new_project_whi
     (shown,) = re.findall(r"^```python\n(.*?)^```", tutorial, re.M | re.S)
     code = re.sub(r'    """.*?"""\n', "", contents["speeds.py"])
     assert code.endswith(shown)
+
+
+@pytest.mark.parametrize("page", sorted([*ROOT.glob("*.md"), *DOCS.glob("*.md")]), ids=lambda page: page.name)
+def test_each_link_to_a_file_leads_to_one(page):
+    links = set(LINK.findall(re.sub(r"^```.*?^```", "", page.read_text(), flags=re.M | re.S)))
+    assert {link for link in links if not (page.parent / link).exists()} == set()
+    if page.parent == DOCS:
+        assert {link for link in links if (page.parent / link).is_dir()} == set()
+
+
+def site_links(site, text):
+    """Return the code and the complaints of scripts/site_links.py for a site with this page and another one."""
+    (site / "first.html").write_text(text)
+    (site / "second.html").write_text('<h2 id="here">Here</h2>')
+    script = [sys.executable, str(ROOT / "scripts" / "site_links.py"), str(site)]
+    run = subprocess.run(script, capture_output=True, text=True, timeout=60)
+    return run.returncode, run.stderr.splitlines()
+
+
+def test_the_site_has_the_files_that_its_pages_link_to(tmp_path):
+    text = '<a href="../examples/speeds/speeds.py">a job</a> <a href="second.html#here">here</a> <a href="https://away">away</a>'
+    assert site_links(tmp_path, text) == (0, [])
+    assert '<a href="files/examples/speeds/speeds.py.txt">a job</a>' in (tmp_path / "first.html").read_text()
+    copy = tmp_path / "files" / "examples" / "speeds" / "speeds.py.txt"
+    assert copy.read_bytes() == (ROOT / "examples" / "speeds" / "speeds.py").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("link", "complaint"),
+    [
+        ("../examples/speeds/gone.py", "../examples/speeds/gone.py is no file of this checkout"),
+        ("../examples/speeds", "../examples/speeds is no file of this checkout"),
+        ("../../secret", "../../secret is no file of this checkout"),
+        ("third.html", "third.html leads nowhere"),
+        ("pictures/gone.png", "pictures/gone.png leads nowhere"),
+        ("second.html#there", "second.html#there: the page has no such place"),
+        ("#there", "#there: the page has no such place"),
+    ],
+)
+def test_a_link_to_nowhere_is_an_error(link, complaint, tmp_path):
+    attribute = "src" if link.endswith("png") else "href"
+    assert site_links(tmp_path, f'<a {attribute}="{link}">') == (1, [f"first.html: {complaint}"])

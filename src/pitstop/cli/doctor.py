@@ -1,14 +1,16 @@
-"""The command that examines a checkpoint of Spark, of Pitstop's jobs or of any other query."""
+"""The command that examines a checkpoint of Spark, of Pitstop's jobs or of any other query; and this machine."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from pitstop.cli.context import Call
+from pitstop.cli.doctor_env import WORD, show_machine
 from pitstop.cli.exits import Exit
 from pitstop.cli.register import register
 from pitstop.cli.state_rows import show_rows
@@ -37,7 +39,8 @@ class _Doctor:
         checkpoint: Annotated[
             str,
             typer.Argument(
-                metavar="CHECKPOINT", help="The checkpointLocation of a query: a folder, or an address such as s3://..."
+                metavar="CHECKPOINT",
+                help="The checkpointLocation of a query: a folder, or an address such as s3://...; env: this machine",
             ),
         ],
         compare: Annotated[str | None, typer.Option(metavar="OTHER", help="Another checkpoint: show what differs")] = None,
@@ -50,12 +53,22 @@ class _Doctor:
         ] = None,
         operator: Annotated[int | None, typer.Option(metavar="N", help="The operator of --query [default: the only one]")] = None,
         limit: Annotated[int, typer.Option(min=1, max=MOST_STATE_ROWS, help="At most so many rows of --query")] = 1000,
+        data: Annotated[
+            Path | None,
+            typer.Option(metavar="FOLDER", help="Of env: the data folder of the server [$PITSTOP_DATA, ~/.pitstop]"),
+        ] = None,
+        port: Annotated[int, typer.Option(min=1, max=65_535, help="Of env: the port of the server")] = 8701,
     ) -> None:
         """Examine a checkpoint of Spark Structured Streaming: what it holds, whether it is well, what one may change.
 
         It needs no server and writes nothing. Only --query needs Java. The exit code is 1 if something is damaged that a restart
-        needs.
+        needs. With the word env it examines this machine, and the exit code is 1 if something is lacking that a server needs.
         """
+        if checkpoint == WORD:
+            if query is not None or compare is not None or whole or operator is not None:
+                raise UsageError(f"'{WORD}' is this machine, and takes --data and --port. A checkpoint in a folder: ./{WORD}.")
+            show_machine(call, data, port)
+            return
         if query is not None:
             if compare is not None or whole:
                 raise UsageError("--query reads the state of one checkpoint: leave out --compare and --whole.")

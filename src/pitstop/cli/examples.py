@@ -108,6 +108,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {deed.name: deed.examples for
     ),
     "doctor": (
         ("pitstop doctor /data/checkpoints/orders", ""),
+        ("pitstop doctor env --data /var/lib/pitstop", "whether this machine has all that a server needs"),
         ('pitstop doctor /data/checkpoints/orders --operator 0 --query "SELECT * FROM state"', "the rows of its state"),
     ),
     "adopt": (

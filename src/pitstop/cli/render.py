@@ -102,6 +102,7 @@ def job_lines(job: JobStatus, by_part: bool = False) -> list[str]:
     ``by_part``: the lag of a source is told of each of its parts, too.
     """
     progress = job.progress
+    counts = progress.epoch >= 0 or progress.input_rows > 0  # a batch has no epochs: its log tells of its rows
     facts = {
         "ID": job.id,
         "Name": job.display_name,
@@ -124,9 +125,9 @@ def job_lines(job: JobStatus, by_part: bool = False) -> list[str]:
         "Under way": _under_way(progress),
         "Waiting": _waits(progress) if job.status is JobState.RUNNING else None,
         "Table away": _tables_away(progress) if job.status is JobState.RUNNING else None,
-        "Rows read": f"{progress.input_rows:,} ({progress.rows_per_second:,.1f} a second)",
+        "Rows read": f"{progress.input_rows:,} ({progress.rows_per_second:,.1f} a second)" if counts else None,
         "Not read yet": _not_read(progress, by_part),
-        "Left out": _left_out(progress),
+        "Left out": _left_out(progress) if counts else None,
         "Watermark": _watermark(progress),
     }
     indent = "\n" + " " * 15

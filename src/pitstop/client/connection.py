@@ -7,6 +7,7 @@ import getpass
 import json
 import os
 import socket
+import ssl
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -63,7 +64,11 @@ class HttpConnection:
             # Requests to a server of this machine go through no proxy.
             proxied = not loopback_addresses(base.host)
             self._names_folders = names_folders and not proxied
-            self._http = httpx2.Client(base_url=base, headers=headers, timeout=timeout, auth=auth, trust_env=proxied)
+            # Without TLS no certificates are read, which takes longer than a request.
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if base.scheme == "http" and not proxied else True
+            self._http = httpx2.Client(
+                base_url=base, headers=headers, timeout=timeout, auth=auth, trust_env=proxied, verify=context
+            )
         except (httpx2.InvalidURL, ValueError) as error:
             raise UnreachableError(f"'{url}' is not the address of a server: {error}. Give one as http://host:port.") from None
 

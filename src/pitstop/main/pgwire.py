@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -24,6 +23,8 @@ def pgwire(
 
     They may do all that this token allows (--token-file, PITSTOP_TOKEN, or that of your own server).
     """
+    import asyncio  # other commands need not wait for it
+
     try:
         from pitstop.pgwire import server
     except ModuleNotFoundError as error:

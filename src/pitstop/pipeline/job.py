@@ -13,8 +13,9 @@ from pitstop.errors import PipelineError, PitstopError, UsageError
 from pitstop.model.config import JobConfig
 from pitstop.model.typed_options import CodeOptions
 from pitstop.pipeline.arguments import bound
+from pitstop.pipeline.keyed import KeyedStage, WindowedStage
 from pitstop.pipeline.migration import Migration, OffsetMigration
-from pitstop.pipeline.stages import Pipeline
+from pitstop.pipeline.stages import Pipeline, Stage
 
 P = ParamSpec("P")
 Marked = TypeVar("Marked", Migration, OffsetMigration)
@@ -102,9 +103,16 @@ def _line_of(error: BaseException) -> str:
     return f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
 
 
+_GROUPED = ((KeyedStage, "group_by(...)"), (WindowedStage, "group_by(...).window(...)"))
+"""The verbs of grouped rows, and the calls that they stand behind."""
+
+
 def _meant(error: Exception) -> str:
     if not isinstance(error, AttributeError) or error.name is None:
         return ""
+    for kind, before in _GROUPED:
+        if hasattr(kind, error.name) and isinstance(error.obj, (Stage, KeyedStage)):
+            return f" It stands behind {before}: stage.{before}.{error.name}(...)."
     near = difflib.get_close_matches(error.name, [name for name in dir(error.obj) if not name.startswith("_")], 1)
     return f" Did you mean '{near[0]}'?" if near else ""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobSource
 from pitstop.model.process_folders import SpareFolder, WorkerFolder
 from pitstop.model.task import Compilation, Compile, Rehearse
+from pitstop.pipeline.job import JobDefinition
+from pitstop.pipeline.stages import Pipeline
 from pitstop.plan.model import Plan
 from pitstop.runner.artifacts import importable_copy, load_entry
 from pitstop.runner.logs import log
@@ -79,28 +82,56 @@ class KeptVersion:
     checkpoint: Path
 
 
+@dataclass(frozen=True)
+class Built:
+    """A pipeline as the code of a job makes it, before Spark knows of it."""
+
+    pipeline: Pipeline
+    config: JobConfig
+    base: JobConfig
+
+
+def _built(definition: JobDefinition[...], source: JobSource, options: dict[str, Any]) -> Built:
+    pipeline = placed(definition.build(source.args), source.origin)
+    return Built(pipeline, JobConfig.from_options(options, base=definition.config), definition.config)
+
+
+def built_without_spark(source: JobSource, options: dict[str, Any]) -> Built | None:
+    """Return the pipeline of a file that does not mention Spark, whose code needs no session; None if Spark may be needed.
+
+    ArtifactError, PipelineError or UsageError if it is faulty. So these are told while an engine is still starting.
+    """
+    artifact = Path(source.artifact)
+    if source.dependencies is not None or artifact.suffix != ".py" or not artifact.is_file() or b"spark" in artifact.read_bytes():
+        return None
+    return _built(load_entry(artifact, source.entry), source, options)
+
+
 def prepare(
     spark: SparkSession,
     source: JobSource,
     options: dict[str, Any],
     sources: SourceSettings,
     remains: KeptVersion | None = None,
+    built: Built | None = None,
 ) -> Prepared:
     """Load and compile a version; ArtifactError, PipelineError or UsageError if it is faulty.
 
     ``remains``: the remains of an earlier run of this version. What an older release accepted of it stays accepted. If there is a
-    copy of each table that it joins, it need not compile anew.
+    copy of each table that it joins, it need not compile anew. ``built``: its pipeline, if the code has made it already.
     """
     dependencies = Path(source.dependencies) if source.dependencies is not None else None
     scratch = scratch_of(spark)
     artifact = Path(source.artifact)
     importable = importable_copy(artifact, scratch)
-    definition = load_entry(artifact, source.entry, dependencies, importable)
+    definition = load_entry(artifact, source.entry, dependencies, importable) if built is None else None
     if dependencies is not None:
         send_packages(spark, dependencies, scratch)
     send_artifact(spark, importable)
-    pipeline = placed(definition.build(source.args), source.origin)
-    config = JobConfig.from_options(options, base=definition.config)
+    if built is None:
+        assert definition is not None
+        built = _built(definition, source, options)
+    pipeline, config = built.pipeline, built.config
     runs_already = remains is not None
     # Its plan has the columns that a run on its checkpoint joins with, whatever else the tables have by now.
     read_tables = copies_of(spark, pipeline, remains.checkpoint) if remains is not None else {}
@@ -111,7 +142,7 @@ def prepare(
             raise
         log("WARN", LOGGER, f"the version goes on with the tables that it has read last: {error.message}")
         compiled = compile_job(spark, pipeline, config, sources, runs_already, Plan.from_dict(remains.plan))
-    return Prepared(source, options, definition.config, compiled)
+    return Prepared(source, options, built.base, compiled)
 
 
 def _own(options: dict[str, Any]) -> dict[str, Any]:
@@ -119,9 +150,11 @@ def _own(options: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in options.items() if key != "initial_snapshot"}
 
 
-def compiled_for_check(spark: SparkSession, task: Compile, folder: WorkerFolder) -> Compilation:
+def compiled_for_check(session: Callable[[], SparkSession], task: Compile, folder: WorkerFolder) -> Compilation:
     """Compile a version as its run would, only to judge it."""
-    prepared = prepare(spark, task.source, task.options, SourceSettings())
+    built = built_without_spark(task.source, task.options)
+    spark = session()
+    prepared = prepare(spark, task.source, task.options, SourceSettings(), built=built)
     compilation = _compilation(prepared, task, folder.state)
     if not task.looks:
         return compilation

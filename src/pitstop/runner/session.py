@@ -68,7 +68,7 @@ def remove_left_scratch(work_dir: Path, now: float) -> None:
 
 def remove_left_temporary(now: float) -> None:
     """Remove temporary files that the Java of sessions has left in shared folders of the machine, if their processes are gone."""
-    from pitstop.spark.base.temporary import PREFIX, places
+    from pitstop.machine.temporary import PREFIX, places
 
     for place in places():
         _remove_left(place.glob(f"{PREFIX}*"), now)

@@ -24,7 +24,7 @@ def compile_version(task: Compile, folder: WorkerFolder, spark: Session) -> obje
     """Compile a version as its run would, and try its migrations on the state that it is to take over."""
     from pitstop.runner.prepared import compiled_for_check
 
-    return compiled_for_check(spark(), task, folder)
+    return compiled_for_check(spark, task, folder)
 
 
 def query_state(task: QueryState, folder: WorkerFolder, spark: Session) -> object:

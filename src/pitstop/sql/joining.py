@@ -37,11 +37,13 @@ def join(
 
     ``where``: a condition on the result, in which a bound of the times may stand, too. It is not applied here.
 
-    UsageError, with its place, for a join that is not inner or left, has no equal columns, or whose state has no bound.
+    UsageError, with its place, for a join that is not inner, left or full, has no equal columns, or whose state has no bound.
     """
     how = _how(node, query)
     if right_rows.streaming and not left_rows.streaming:
         raise wrong(node.this, query, "A stream is joined with a table, and not a table with a stream")
+    if how == "full" and not (left_rows.streaming and right_rows.streaming):
+        raise wrong(node.this, query, "A FULL JOIN is one of two streams: with a table, JOIN and LEFT JOIN are possible")
     if right_rows.streaming and left_rows.streaming:
         left_rows, right_rows = _in_time(left_rows, node, where, query), _in_time(right_rows, node, where, query)
     equal, rest = _equal_parts(node, left_rows, right_rows, query)
@@ -49,7 +51,7 @@ def join(
         raise wrong(node.this, query, "A join needs equal columns: ON left.column = right.column")
     # In an order, and under names, that do not hang on how the condition is written: saved state is known by them.
     equal.sort(key=lambda pair: spark_text(pair[0], left_rows, query))
-    keyed_left, keys = _with_keys(left_rows, equal, query)
+    keyed_left, keys = _with_keys(left_rows, equal, query, apart=how == "full")
     keyed_right, columns = _renamed(right_rows, keyed_left, equal, keys, query)
     if node.args.get("using"):
         same = {each.name for each in node.args["using"]}
@@ -65,25 +67,27 @@ def join(
         if within is None:
             example = "ON ... AND a.time BETWEEN b.time - INTERVAL '1' MINUTE AND b.time + ..."
             raise wrong(node.this, query, f"A join of two streams needs a bound: {example}")
-        if lopsided and how == "left":
+        if lopsided and how != "inner":
             raise UsageError(
-                place_of(node.this, query).prefix + "A left join of two streams needs the same bound before and after"
+                place_of(node.this, query).prefix + f"A {how} join of two streams needs the same bound before and after"
             )
         title = name("join-" + "-".join(each.origin or "rows" for each in (left_rows, right_rows)))
         stage = keyed_left.stage.join(title, keyed_right.stage, on=tuple(map(exactly, keys)), within=within / 1000, how=how)
     rows = replace(both, stage=stage)
+    if how == "full":  # the time of either side may be missing
+        rows = replace(rows, time=None, moments=())
     for condition in rest:
-        if how == "left":
-            raise wrong(condition, query, "A left join compares columns for equality only")
+        if how != "inner":
+            raise wrong(condition, query, f"A {how} join compares columns for equality only")
         rows = replace(rows, stage=rows.stage.filter(spark_text(condition, rows, query)))
     return rows
 
 
 def _how(node: exp.Join, query: Query) -> str:
     kind, side = str(node.kind or "").upper(), str(node.side or "").upper()
-    if node.method or kind not in ("", "INNER", "OUTER") or side not in ("", "LEFT"):
-        raise wrong(node, query, "A join is [INNER] JOIN or LEFT [OUTER] JOIN")
-    return "left" if side == "LEFT" else "inner"
+    if node.method or kind not in ("", "INNER", "OUTER") or side not in ("", "LEFT", "FULL"):
+        raise wrong(node, query, "A join is [INNER] JOIN, LEFT [OUTER] JOIN or FULL [OUTER] JOIN")
+    return side.lower() or "inner"
 
 
 def _equal_parts(
@@ -131,12 +135,17 @@ def _has(relation: Relation, column: exp.Column, query: Query) -> bool:
     return True
 
 
-def _with_keys(left_rows: Relation, equal: list[tuple[exp.Expr, exp.Expr]], query: Query) -> tuple[Relation, list[str]]:
-    """Return the left side with a column for each of its expressions, and the names of these columns."""
+def _with_keys(
+    left_rows: Relation, equal: list[tuple[exp.Expr, exp.Expr]], query: Query, apart: bool
+) -> tuple[Relation, list[str]]:
+    """Return the left side with a column for each of its expressions, and the names of these columns.
+
+    ``apart``: no column of its own is a key. A key of a full join is that of either side, and a column is null without its row.
+    """
     stage, keys = left_rows.stage, []
     names = {each.column for each in left_rows.columns}
     for own, _ in equal:
-        if isinstance(own, exp.Column):
+        if isinstance(own, exp.Column) and not apart:
             keys.append(left_rows.find(own, query).column)
             continue
         text = spark_text(own, left_rows, query)

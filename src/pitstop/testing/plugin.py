@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def pitstop_spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """Give the Spark session that all tests with ``job_test`` share. Define a fixture of this name to give another one."""
+    from pitstop.spark.base.state_stores import stop_with_stores
     from pitstop.testing.session import build_test_session
 
     session = build_test_session(tmp_path_factory.mktemp("spark"))
     yield session
-    session.stop()
+    stop_with_stores(session)
 
 
 @pytest.fixture

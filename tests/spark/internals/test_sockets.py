@@ -8,7 +8,7 @@ import psutil
 import pytest
 from pyspark import java_gateway
 
-from pitstop.spark.base import temporary
+from pitstop.machine import temporary
 from pitstop.spark.base.session import temporary_of
 
 pytestmark = pytest.mark.spark

@@ -152,6 +152,16 @@ def test_a_package_without_init_is_found_in_an_archive_without_entries_for_folde
             "rows.writeto(ps.sinks.noop())",
             "AttributeError: 'Stage' object has no attribute 'writeto' (job.py, line 6). Did you mean 'write_to'?",
         ),
+        (
+            "rows.distinct('once')",
+            "AttributeError: 'Stage' object has no attribute 'distinct' (job.py, line 6). It stands behind group_by(...): "
+            "stage.group_by(...).distinct(...).",
+        ),
+        (
+            "rows.group_by('k').aggregate('w', n=ps.count())",
+            "AttributeError: 'KeyedStage' object has no attribute 'aggregate' (job.py, line 6). It stands behind "
+            "group_by(...).window(...): stage.group_by(...).window(...).aggregate(...).",
+        ),
         ("ps.sinks.map('m')", "TypeError: map() missing 1 required positional argument: 'key' (job.py, line 6)."),
         ("open('/no/such')", "FileNotFoundError: [Errno 2] No such file or directory: '/no/such' (job.py, line 6)."),
     ],

@@ -46,7 +46,7 @@ def test_what_dead_javas_have_unpacked_goes_and_what_is_not_ours_stays(scratch, 
     process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     dead = handle_of(process.pid)
     process.communicate(b"\n")
-    monkeypatch.setattr("pitstop.spark.base.temporary.places", lambda: [tmp_path])
+    monkeypatch.setattr("pitstop.machine.temporary.places", lambda: [tmp_path])
     scratch("pitstop-java-dead", dead)
     living = scratch("pitstop-java-living", own_handle(), age=YOUNG_SECONDS + 1)
     other = scratch("other", dead)

@@ -60,6 +60,11 @@ def stateful(body):
             {"join-ordered-tours": "inner join on (vin) within 10 seconds"},
         ),
         (
+            "INSERT INTO log SELECT a.vin, b.vin AS other FROM ordered a FULL OUTER JOIN tours b ON a.vin = b.vin AND a.ts "
+            "BETWEEN b.ts - INTERVAL '10' SECONDS AND b.ts + INTERVAL '10' SECONDS",
+            {"join-ordered-tours": "full join on (vin_517d25) within 10 seconds"},
+        ),
+        (
             "INSERT INTO log SELECT a.vin, b.km FROM ordered a LEFT JOIN tours b USING (vin) WHERE a.speed > 3",
             "A join of two streams needs a bound",
         ),
@@ -357,6 +362,7 @@ def test_several_inserts_are_one_job_that_reads_each_mapping_once():
             "MINUTE AND b.ts - INTERVAL '1' MINUTE",
             "No two times are so far apart",
         ),
+        ("INSERT INTO log SELECT vin FROM ordered FULL JOIN tours USING (vin)", "A join of two streams needs a bound"),
         (
             f"INSERT INTO log SELECT FIRST(vin) FILTER (WHERE speed > 3) AS f FROM {MINUTES} GROUP BY window_start",
             "no FILTER in a job",
@@ -404,7 +410,21 @@ def test_several_inserts_are_one_job_that_reads_each_mapping_once():
             r"The only hints are STAGE\(name\) and STAGE\(name, usual name\)",
         ),
         ("INSERT INTO log SELECT * FROM cars c JOIN pings p ON c.__key = p.vin", "A stream is joined with a table"),
-        ("INSERT INTO log SELECT * FROM pings p RIGHT JOIN cars c ON c.__key = p.vin", r"A join is \[INNER\] JOIN or LEFT"),
+        (
+            "INSERT INTO log SELECT * FROM pings p RIGHT JOIN cars c ON c.__key = p.vin",
+            r"A join is \[INNER\] JOIN, LEFT .* or FULL",
+        ),
+        ("INSERT INTO log SELECT * FROM pings p FULL JOIN cars c ON c.__key = p.vin", "A FULL JOIN is one of two streams"),
+        (
+            "INSERT INTO log SELECT a.vin FROM ordered a FULL JOIN tours b ON a.vin = b.vin AND a.ts BETWEEN b.ts AND b.ts + "
+            "INTERVAL '1' MINUTE",
+            "A full join of two streams needs the same bound before and after",
+        ),
+        (
+            "INSERT INTO log SELECT a.vin FROM ordered a FULL JOIN tours b ON a.vin = b.vin AND a.speed > b.km AND a.ts BETWEEN "
+            "b.ts - INTERVAL '1' MINUTE AND b.ts + INTERVAL '1' MINUTE",
+            "A full join compares columns for equality only",
+        ),
         ("INSERT INTO log SELECT * FROM pings p JOIN cars c ON p.vin > c.__key", "A join needs equal columns"),
         ("INSERT INTO log SELECT * FROM SNAPSHOT s STAGE t", "no job can read it"),
         (

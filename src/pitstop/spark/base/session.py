@@ -17,8 +17,8 @@ from pitstop.machine.cache_folder import is_made
 from pitstop.machine.class_jar import class_jar, put_on_class_path
 from pitstop.machine.java import find_java, spark_home, version_of
 from pitstop.machine.private import UMASK
+from pitstop.machine.temporary import temporary_folder
 from pitstop.model.cluster import ClusterSettings, Placement, SparkCluster
-from pitstop.spark.base.temporary import temporary_folder
 from pitstop.spark.internals import jvm
 from pitstop.spark.internals.callbacks import accept_own_peers_only
 from pitstop.spark.internals.gateways import end_strangers

@@ -12,6 +12,7 @@ from pitstop.model.snapshot import SnapshotManifest
 from pitstop.plan.model import Plan
 from pitstop.plan.rules import first_only_on_disk
 from pitstop.spark.base.session import heap_part
+from pitstop.spark.internals import jvm
 from pitstop.spark.internals.settings import IN_MEMORY, ROCKSDB, STATE_PROVIDER, state_provider
 
 STATE_STORES = {
@@ -99,3 +100,9 @@ def _share() -> float:
     if not 0 <= share < 1:
         raise UsageError(f"{SHARE_VARIABLE} is {text!r}, and must be a share of the heap, such as {SHARE}: correct it.")
     return share
+
+
+def stop_with_stores(spark: SparkSession) -> None:
+    """Stop a session after its stores of state."""
+    jvm.end_stores(spark)
+    spark.stop()

@@ -67,6 +67,11 @@ def is_gone(spark: SparkSession) -> bool:
         return True
 
 
+def end_stores(spark: SparkSession) -> None:
+    """Unload all stores of state, and end their maintenance, which warns in a JVM whose Spark has ended."""
+    classes(spark).org.apache.spark.sql.execution.streaming.state.StateStore.stop()
+
+
 def heap_bytes(spark: SparkSession) -> int:
     """Return the most bytes that the JVM takes for its objects."""
     return int(classes(spark).java.lang.Runtime.getRuntime().maxMemory())

@@ -169,7 +169,7 @@ def _distinct_at_once(frame: DataFrame, keys: tuple[str, ...], timestamp: str | 
         # As numbers: pandas knows the years 1678 to 2262 only.
         times = rows.column(timestamp).combine_chunks().cast(pa.int64())
         chosen, last = [], None
-        for place in compute.sort_indices(times, null_placement="at_end").to_pylist():
+        for place in compute.sort_indices(times).to_pylist():
             at = times[place].as_py()
             if last is None or (at is not None and at - last >= within_us):
                 chosen.append(place)
