@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from copy import copy
 from enum import StrEnum
 from functools import cache
 from typing import Annotated, cast
 
 import typer
 from typer.core import TyperGroup
-from typer.main import get_command
+from typer.main import get_command, get_command_name
+from typer.models import CommandInfo
 
 from pitstop.cli import (
     adopting,
@@ -152,6 +154,23 @@ def commands() -> TyperGroup:
     return cast(TyperGroup, get_command(app))
 
 
+def _read_for(arguments: list[str]) -> TyperGroup:
+    """Return all commands, or the one that the first argument names: to read the others takes longer than a request."""
+    first = arguments[0] if arguments else ""
+    chosen = [each for each in app.registered_commands if each.callback is not None and _name_of(each) == first != "help"]
+    groups = [each for each in app.registered_groups if each.name == first]
+    if not (chosen or groups) or "_PITSTOP_COMPLETE" in os.environ:
+        return commands()
+    single = copy(app)
+    single.registered_commands, single.registered_groups = chosen, groups
+    return cast(TyperGroup, get_command(single))
+
+
+def _name_of(command: CommandInfo) -> str:
+    assert command.callback is not None
+    return command.name or get_command_name(command.callback.__name__)
+
+
 def main() -> None:
     """Entry point: one sentence an error, and the exit code of its kind (pitstop.cli.exits)."""
     if "_PITSTOP_COMPLETE" in os.environ:
@@ -172,7 +191,7 @@ def _run(call: Call) -> int | str | None:
     try:
         for argument in sys.argv[1:]:
             check_text(f"The argument {argument!r}", argument)
-        commands()(prog_name="pitstop", obj=call)
+        _read_for(sys.argv[1:])(prog_name="pitstop", obj=call)
     except SystemExit as ended:
         return ended.code
     except KeyboardInterrupt:
