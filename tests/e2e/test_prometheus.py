@@ -107,6 +107,7 @@ def test_a_prometheus_with_our_files_draws_all_panels_and_tells_failures_alone(s
         prometheus.until(lambda: not prometheus.jobs_told("PitstopJobFailed"), "a new job of that name did not end the alert")
         stack.kill_server()
         prometheus.until(lambda: prometheus.jobs_told("PitstopAway", "pending"), "nobody misses the server")
+    stack.start_server()  # it ends what the killed one has left
 
 
 def _targets(prometheus):
