@@ -61,7 +61,8 @@ def test_a_client_is_one_viewer_by_whatever_name_header_or_session_it_asks(url, 
         query(url, bearer(VIEWER, **{"X-Forwarded-For": address, "Forwarded": f"for={address}", "X-Real-IP": address}))
     for headers in (session(url), session(url)):
         query(url, headers)
-    assert len(viewers) == 6 and len(set(viewers)) == 1, viewers
+    assert len(viewers) == 6
+    assert len(set(viewers)) == 1, viewers
 
 
 @as_root
