@@ -109,7 +109,7 @@ class CheckBody(ArtifactBody):
 class AdoptBody(ArtifactBody):
     """A checkpoint of Spark to adopt for a job."""
 
-    checkpoint: str = Field(description="The checkpointLocation of the query: a folder of the server's machine, or an address")
+    checkpoint: str = Field(description="The checkpointLocation of the query: a folder that the server reads, or an address")
     name: str | None = Field(None, description="Name of the snapshot; default: the name of the job")
     operators: dict[int, str] = Field(default_factory=dict, description="Number of an operator -> the stage that takes it over")
     sources: dict[int, str] = Field(default_factory=dict, description="Number of a source -> the source that goes on there")

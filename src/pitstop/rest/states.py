@@ -44,7 +44,7 @@ def router(service: Service, access: Access) -> APIRouter:
         responses={200: {"content": {PARQUET: _FILE}, "description": "The rows"}},
     )
     async def export_state(name: Name, stage: Stage, request: Request) -> Response:
-        """As a parquet file. Ends with the client. Viewers get one at a time."""
+        """As a parquet file. Ends with the client."""
         viewer = await viewer_of(access, request)
         if viewer in exporting:
             raise BusyError("An export of yours has not ended, and viewers have one at a time: ask again later.")
