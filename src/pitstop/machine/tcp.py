@@ -16,6 +16,15 @@ TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 LOOKS = 5
 LOOK_SECONDS = 0.01
 """The pause between two looks, in seconds. The table changes while it is read, so that one look may miss a line."""
+KEEP_ALIVE = [
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    *(
+        (socket.IPPROTO_TCP, getattr(socket, name), value)
+        for name, value in (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3))
+        if hasattr(socket, name)
+    ),
+]
+"""The options of a socket on which an answer may take long: it breaks within half a minute after the other side is gone."""
 
 _ESTABLISHED, _LISTENS = "01", "0A"
 
