@@ -91,7 +91,8 @@ def names(user, *command):
 
 
 def everything_once(user, jobs, snapshots):
-    assert names(user, "list-jobs", "--all") == sorted(jobs)
+    """Those of earlier tests are cancelled or gone."""
+    assert [each for each in names(user, "list-jobs", "--all") if each in jobs] == sorted(jobs)
     assert names(user, "list-snapshots") == sorted(snapshots)
 
 
@@ -103,7 +104,8 @@ def delete_all_but_the_first(user):
 
 
 def goes_on(user, jobs, snapshots, began):
-    """Wait until all that was asked for is there."""
+    """Wait until all that was asked for is there. The cluster answers soon, however long its jobs take to start."""
+    user.until("hazelcast", "hazelcast", "Running", NOTICED_SECONDS)
     for name in jobs:
         user.until("jetjob", name, "Running", JOB_SECONDS)
     for name in snapshots:
@@ -138,20 +140,16 @@ def test_a_cluster_that_cannot_be_reached_for_a_while(user, wires, statuses, mom
     delete_all_but_the_first(there)
 
 
-@pytest.mark.parametrize("moment", MOMENTS)
-def test_connections_to_a_cluster_that_lead_nowhere_any_more(user, wires, statuses, moment):
+def test_connections_to_a_cluster_that_lead_nowhere_any_more(user, wires, statuses):
     """New ones do."""
     there, first, _ = user
-    job_name, saved = f"half-{moment:g}".replace(".", "-"), f"half-saved-{moment:g}".replace(".", "-")
-    there.kubectl.apply(there.job(job_name), snapshot(saved))
-    time.sleep(moment)
-    address = server_of(there.kubectl).address
-    wires.cut(*connections(first.pid, address))
-    began = time.monotonic()
-    goes_on(there, [FIRST, job_name], [saved], began)
-    everything_once(there, [FIRST, job_name], [saved])
-    there.ask_for(job_name, "Suspended")
-    there.until("jetjob", job_name, "Suspended", NOTICED_SECONDS + SOON_SECONDS)
+    there.kubectl.apply(there.job("half"), snapshot("half-saved"))
+    time.sleep(MOMENTS[1])
+    wires.cut(*connections(first.pid, server_of(there.kubectl).address))
+    goes_on(there, [FIRST, "half"], ["half-saved"], time.monotonic())
+    everything_once(there, [FIRST, "half"], ["half-saved"])
+    there.ask_for("half", "Suspended")
+    there.until("jetjob", "half", "Suspended", NOTICED_SECONDS + SOON_SECONDS)
     first.check()
     wires.join()
     delete_all_but_the_first(there)
