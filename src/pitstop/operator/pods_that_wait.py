@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from pitstop.operator.cluster_names import CONTROL_PLANE, EXECUTOR, INSTANCE_LABEL, MEMBER, PART_LABEL
@@ -11,6 +12,8 @@ from pitstop.operator.kube.api import Object
 PODS_WAIT = "PodsWait"
 """The condition that names them."""
 MOST_NAMED = 3
+_MORE = re.compile(r"\.? (?:no new claims to deallocate|preemption:)")
+"""Begins what the scheduler says after the reason: what it could take from other pods."""
 _COMING = ("ContainerCreating", "PodInitializing", "")
 
 
@@ -39,8 +42,7 @@ def _clause(pod: Object) -> str | None:
     status = pod.get("status", {})
     for each in status.get("conditions", []):
         if each["type"] == "PodScheduled" and each["status"] == "False":
-            # The scheduler goes on to tell which other pods it could remove.
-            reason = each.get("message", each.get("reason", "")).partition(" preemption:")[0].rstrip(".")
+            reason = _MORE.split(each.get("message", each.get("reason", "")))[0].rstrip(".")
             return f"waits for a node: {reason}"
     for container in status.get("containerStatuses", []):
         waiting = container.get("state", {}).get("waiting")

@@ -34,6 +34,13 @@ def not_starting(reason, message=None):
             "waits for a node: 0/2 nodes are available: 2 Insufficient memory",
         ),
         (
+            without_a_node(
+                "0/1 nodes are available: 1 Insufficient memory. no new claims to deallocate, preemption: 0/1 nodes are "
+                "available: 1 Preemption is not helpful for scheduling."
+            ),
+            "waits for a node: 0/1 nodes are available: 1 Insufficient memory",
+        ),
+        (
             not_starting("ImagePullBackOff", 'Back-off pulling image "registry/none:1"'),
             'does not start: ImagePullBackOff: Back-off pulling image "registry/none:1"',
         ),
