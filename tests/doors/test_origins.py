@@ -113,6 +113,29 @@ def test_a_mapping_has_the_whole_path_of_whoever_makes_it(state, url, here):
     assert f"{here.home}/out" in program
 
 
+TOPIC = (
+    "CREATE MAPPING topic (a VARCHAR) TYPE Kafka "
+    "OPTIONS ('bootstrap.servers' = 'h:1', 'valueFormat' = 'avro', 'schemaFolder' = 'schemas')"
+)
+TABLE = "CREATE MAPPING orders (a VARCHAR) TYPE Postgres OPTIONS ('url' = 'postgresql://h/d?sslrootcert=ca.pem', 'key' = 'a')"
+
+
+def test_so_has_one_whose_path_is_in_another_option(state, url, here):
+    with connect(url) as client:
+        client.sql(f"{TOPIC}; {TABLE}")
+    mappings = state._statements._catalog.all()
+    assert mappings["topic"].options["schemaFolder"] == f"{here.folder}/schemas"
+    assert mappings["orders"].options["url"] == f"postgresql://h/d?sslrootcert={here.folder}/ca.pem"
+
+
+@pytest.mark.parametrize(("statement", "path"), [(TOPIC, "schemas"), (TABLE, "ca.pem")])
+def test_and_it_is_refused_where_no_folder_is_named(state, url, here, statement, path):
+    service = HttpService(url, TOKEN, "postgres")
+    with pytest.raises(UsageError, match=f"has the path '{path}', which counts from the folder of whoever submits it"):
+        list(service.sql(statement))
+    service.close()
+
+
 @pytest.mark.parametrize(("path", "base"), [("in", "folder"), ("~/in", "home")])
 def test_a_relative_path_of_a_mapping_is_refused_where_no_folder_is_named(state, url, here, path, base):
     service = HttpService(url, TOKEN, "postgres")

@@ -12,6 +12,7 @@ from fastapi import FastAPI
 
 from pitstop.rest.access import Access
 from pitstop.rest.app import create_app
+from pitstop.server.http import PatientProtocol
 from pitstop.service.server_api import ServerService
 
 STOP_SECONDS = 5
@@ -25,7 +26,7 @@ def serving(service: ServerService, token: str, port: int = 0) -> AbstractContex
 @contextmanager
 def listening(app: FastAPI, port: int = 0) -> Iterator[str]:
     """Serve an application on a free port (or ``port``), and yield the URL. The server ends with the context."""
-    config = uvicorn.Config(app, log_level="error", lifespan="off", timeout_graceful_shutdown=STOP_SECONDS)
+    config = uvicorn.Config(app, http=PatientProtocol, log_level="error", lifespan="off", timeout_graceful_shutdown=STOP_SECONDS)
     server = uvicorn.Server(config)
     # The protocol is named because asyncio turns off delays (Nagle) only on sockets that say they are TCP.
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:

@@ -61,5 +61,5 @@ def test_relative_paths_are_the_submitters_and_from_elsewhere_they_are_refused(s
     refused = elsewhere.submit(SubmitRequest(str(tmp_path / "copied.py"), name="refused")).id
     failed = elsewhere.wait_for(refused, (JobState.FAILED, JobState.RUNNING), 200)
     assert failed.status is JobState.FAILED
-    assert "Source 'in' (copied.py:7) reads 'in', which counts from the folder of whoever submits it" in failed.failure
+    assert "Source 'in' (copied.py:7) has the path 'in', which counts from the folder of whoever submits it" in failed.failure
     elsewhere.close()

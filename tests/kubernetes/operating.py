@@ -13,6 +13,7 @@ from tests.kubernetes.interrupting_proxy import InterruptingProxy
 from tests.kubernetes.rig.agent.settings import Image
 from tests.kubernetes.rig.cluster import Cluster
 from tests.kubernetes.rig.processes import RigProcess, plain_variables
+from tests.kubernetes.rig.wires import Wires
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = Path(sys.executable).parent / "pitstop"
@@ -38,15 +39,17 @@ def operator(
     *options: str,
     name: str = "operator",
     variables: Mapping[str, str] | None = None,
+    wires: Wires | None = None,
 ) -> Iterator[RigProcess]:
     """One that looks after all namespaces, until this is left; it reaches the API server by the ``kubeconfig`` of ``cluster``.
 
-    ``variables``: more of its environment, such as that of a node of some cloud.
+    ``variables``: more of its environment, such as that of a node of some cloud. ``wires``: those that it is on.
     """
     folder.mkdir(parents=True, exist_ok=True)
     # The pods are not bounded, and all share two cores: they ask for none of them.
     small = ("--control-plane-cores=100m", "--control-plane-memory=64Mi", "--member-memory=64Mi", "--storage=1Gi")
     command: list[str | Path] = [PROGRAM, "operator", *small, f"--holder={name}", *options]
+    command = command if wires is None else wires.command(command)
     process = RigProcess(name, command, folder, plain_variables(folder, KUBECONFIG=str(cluster.kubeconfig), **variables or {}))
     try:
         yield process

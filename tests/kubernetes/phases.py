@@ -20,7 +20,8 @@ class Phases:
 
     def __init__(self, cluster: Cluster, kind: Kind, namespace: str | None = None) -> None:
         self._seen: list[tuple[str, str, float]] = []
-        self._bodies: list[Object] = []
+        self.bodies: list[Object] = []
+        """Every form that a resource has had, in order."""
         config = KubeConfig.from_file(cluster.kubeconfig)
         cache = Cache(kind, lambda: Api(config), self._changed, namespace)
         self._stopped = threading.Event()
@@ -33,12 +34,12 @@ class Phases:
 
     def _changed(self, found: Object) -> None:
         status = found.get("status", {})
-        self._bodies.append(found)
+        self.bodies.append(found)
         self._seen.append((found["metadata"]["name"], status.get("phase") or status.get("state") or "", time.time()))
 
     def statuses(self, name: str) -> list[Object]:
         """Return every status that the resource of that name has had, in order, the empty one left out."""
-        each = [body["status"] for body in self._bodies if body["metadata"]["name"] == name and body.get("status")]
+        each = [body["status"] for body in self.bodies if body["metadata"]["name"] == name and body.get("status")]
         return [status for number, status in enumerate(each) if number == 0 or status != each[number - 1]]
 
     def first(self, name: str, phase: str, after: float = 0.0) -> float | None:

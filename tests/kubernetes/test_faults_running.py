@@ -209,6 +209,28 @@ def test_a_node_without_the_labels_of_a_selector_gets_no_pod(user):
     delete(user, "elsewhere", kind="hazelcast")
 
 
+def test_what_does_not_fit_on_the_nodes_is_told_by_a_condition_that_names_the_reason(user):
+    """Such as the members of a cluster that is to run more jobs than the nodes have memory for."""
+    kubectl = user.kubectl
+    kubectl.apply(cluster_of("large", clusterSize=1, resources={"requests": {"memory": "5Ti"}}))
+    kubectl("wait", "--for=condition=PodsWait", "hazelcast/large", f"--timeout={SOON_SECONDS:.0f}s", seconds=SOON_SECONDS + 10)
+    reason = "pod 'large-0' waits for a node: 0/1 nodes are available: 1 Insufficient memory"
+
+    def message():
+        return user.status("hazelcast", "large").get("message")
+
+    expected = f"0 of 1 members have joined: {reason}"
+    kubectl.until(lambda: message() == expected, UP_SECONDS, f"{message()!r} is {expected!r}")
+    told = {each["type"]: each["message"] for each in user.status("hazelcast", "large")["conditions"]}
+    assert told["PodsWait"] == reason
+    assert told["Ready"] == told["Progressing"] == expected
+    assert reason in kubectl("describe", "hazelcast", "large")
+    kubectl("patch", "hazelcast", "large", "--type=merge", '--patch={"spec": {"resources": null}}')
+    user.until("hazelcast", "large", "Running", UP_SECONDS)
+    assert "PodsWait" not in conditions(user, "hazelcast", "large")
+    delete(user, "large", kind="hazelcast")
+
+
 def test_the_cloud_of_these_tests_gives_credentials_to_whoever_asks(cloud):
     """What is not asked below could be asked: the library does it if it is left to itself."""
     variables, requests = cloud

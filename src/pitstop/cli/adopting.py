@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from dataclasses import asdict
 from typing import Annotated
@@ -57,7 +56,7 @@ def adopt(
     operators, sources = _pairs("--operator", operator), _pairs("--source", source)
     request = SubmitRequest(artifact, None, entry, tuple(arguments or ()), options=job_options(option or []))
     with call.waiting("Planning" if plan else "Adopting"):
-        adoption = call.service().adopt(request, _whole(checkpoint), name, operators, sources, plan)
+        adoption = call.service().adopt(request, checkpoint, name, operators, sources, plan)
     if call.structured:
         facts = asdict(adoption)
         if adoption.snapshot is not None:
@@ -86,8 +85,3 @@ def _pairs(option: str, texts: list[str] | None) -> dict[int, str]:
             raise UsageError(f"{option} is given twice for {number}: leave one out.")
         pairs[int(number)] = name
     return pairs
-
-
-def _whole(checkpoint: str) -> str:
-    """Return a path as the server can read it, which has another folder."""
-    return checkpoint if "://" in checkpoint else os.path.abspath(os.path.expanduser(checkpoint))

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, TypeVar, cast
 from urllib.parse import quote
+from urllib.request import getproxies
 
 import httpx2
 from pydantic import TypeAdapter, ValidationError
@@ -22,7 +23,7 @@ from pitstop.client.repeating import broken, sent
 from pitstop.errors import ArtifactError, UnreachableError, UsageError, WaitTimeoutError, from_dict
 from pitstop.kit.version import __version__
 from pitstop.machine.claimed_folders import HEADER, claim
-from pitstop.machine.tcp import loopback_addresses
+from pitstop.machine.tcp import KEEP_ALIVE, loopback_addresses
 from pitstop.model.audit import USER_HEADER
 from pitstop.service.api import OPERATION_SECONDS, SubmitRequest
 
@@ -66,8 +67,11 @@ class HttpConnection:
             self._names_folders = names_folders and not proxied
             # Without TLS no certificates are read, which takes longer than a request.
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if base.scheme == "http" and not proxied else True
+            # The library takes either a transport or the proxies of the environment.
+            by_proxy = proxied and bool(getproxies())
+            transport = None if by_proxy else httpx2.HTTPTransport(verify=context, socket_options=KEEP_ALIVE, trust_env=proxied)
             self._http = httpx2.Client(
-                base_url=base, headers=headers, timeout=timeout, auth=auth, trust_env=proxied, verify=context
+                base_url=base, headers=headers, timeout=timeout, auth=auth, trust_env=proxied, transport=transport
             )
         except (httpx2.InvalidURL, ValueError) as error:
             raise UnreachableError(f"'{url}' is not the address of a server: {error}. Give one as http://host:port.") from None

@@ -7,14 +7,24 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 LOOKS = 5
 LOOK_SECONDS = 0.01
 """The pause between two looks, in seconds. The table changes while it is read, so that one look may miss a line."""
+KEEP_ALIVE = [
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    *(
+        (socket.IPPROTO_TCP, getattr(socket, name), value)
+        for name, value in (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3))
+        if hasattr(socket, name)
+    ),
+]
+"""The options of a socket on which an answer may take long: it breaks within half a minute after the other side is gone."""
 
 _ESTABLISHED, _LISTENS = "01", "0A"
 
@@ -35,16 +45,22 @@ def is_own_peer(connection: socket.socket) -> bool:
 
     A socket that its process has closed belongs to nobody; the kernel then says 0, so only an open connection counts.
     """
-    there, here = connection.getpeername()[:2], connection.getsockname()[:2]
-    ends = (_address(*there), _address(*here))
+    return user_of(connection.getpeername(), connection.getsockname()) == os.geteuid()
+
+
+def user_of(there: Sequence[Any], here: Sequence[Any]) -> int | None:
+    """Return the user of this machine whose process holds the end ``there`` of a connection, of which this process has ``here``.
+
+    None if the connection is no longer open, or comes from another machine. An end begins with host and port.
+    """
+    ends, port = (_address(*there[:2]), _address(*here[:2])), f":{there[1]:04X}"
     for look in range(LOOKS):
         if look:
             time.sleep(LOOK_SECONDS)
-        port = f":{there[1]:04X}"
         for line in _lines():
             if line.local.endswith(port) and (_parsed(line.local), _parsed(line.remote)) == ends:
-                return line.state == _ESTABLISHED and line.uid == os.geteuid()
-    return False
+                return line.uid if line.state == _ESTABLISHED else None
+    return None
 
 
 def is_own_server(host: str, port: int) -> bool:

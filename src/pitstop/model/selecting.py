@@ -21,7 +21,7 @@ class Asker:
     viewer: bool = False
     """True for users who may only look: their queries have a process of their own."""
     user: str = ""
-    """One of the viewers: the session of a browser, or the token with the name that a program gives."""
+    """One of the viewers: a user of the server's machine, or another machine. A client cannot choose it."""
 
 
 OPERATOR = Asker()

@@ -17,6 +17,8 @@ CONTAINER = "hazelcast"
 NAME_LABEL, INSTANCE_LABEL, PART_LABEL, MANAGED_LABEL = OWN_LABELS
 MANAGED = {MANAGED_LABEL: FIELD_MANAGER}
 """The label that all objects of a cluster carry. The operator watches objects with it."""
+PODS = {NAME_LABEL: "hazelcast"}
+"""The label that the pods of all clusters carry. The operator watches pods with it."""
 MEMBER, CONTROL_PLANE, EXECUTOR = "member", "control-plane", "executor"
 STORE_KEY, PASSWORD_KEY, TOKEN_KEY = "url", "password", "token"
 
@@ -64,7 +66,7 @@ class Named:
 
 def labels(cluster: Named, part: str | None = None) -> dict[str, str]:
     """Return the labels that select the pods of a cluster, or of a part of it."""
-    common = {NAME_LABEL: "hazelcast", INSTANCE_LABEL: cluster.name}
+    common = {**PODS, INSTANCE_LABEL: cluster.name}
     return common if part is None else common | {PART_LABEL: part}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pitstop.operator.cluster_names import MEMBER, Named, labels
@@ -24,6 +25,8 @@ class SeenCluster:
     """The number of members that have joined and live."""
     leaving: bool = False
     """True if the resource is being deleted."""
+    waiting_pods: Sequence[str] = ()
+    """A clause about each of its pods that does not start."""
 
 
 def decide_cluster(view: SeenCluster) -> HazelcastStatus:
@@ -50,8 +53,9 @@ def _phase(view: SeenCluster, size: int) -> tuple[ClusterPhase, str | None]:
         return ClusterPhase.FAILED, f"Secret '{view.missing_secret}' not found: create it, and the cluster starts"
     if view.refusal is not None:
         return ClusterPhase.FAILED, view.refusal
+    why = f": {view.waiting_pods[0]}" if view.waiting_pods else ""
     if not view.answers:
-        return ClusterPhase.PENDING, "the control plane does not answer yet"
+        return ClusterPhase.PENDING, f"the control plane does not answer yet{why}"
     if view.members != size:
-        return ClusterPhase.PENDING, f"{view.members} of {size} members have joined"
+        return ClusterPhase.PENDING, f"{view.members} of {size} members have joined{why}"
     return ClusterPhase.RUNNING, None

@@ -38,7 +38,16 @@ GOOD, COMING, BAD, LOST, OVER, ENDED = (
 )
 """ENDED: by somebody's wish, but not by that of the resource."""
 
-IGNORED = "FieldsIgnored"
+
+@dataclass(frozen=True)
+class Remark:
+    """A condition of its own beside the four, which is there only while it is true."""
+
+    type: str
+    reason: str
+    message: str
+
+
 CONDITIONS = ("Ready", "Progressing", "Degraded", "Stalled")
 OUTLOOKS: dict[type[Enum], dict[Enum, Outlook]] = {
     ClusterPhase: {
@@ -75,6 +84,12 @@ OUTLOOKS: dict[type[Enum], dict[Enum, Outlook]] = {
 """The outlook of each phase, by its kind: phases of several kinds have the same word, and are then equal."""
 
 
+def ignored_remark(fields: Sequence[str]) -> list[Remark]:
+    """Return the remark that names the fields of a spec that change nothing; none if there are no such fields."""
+    text = f"they change nothing here: {', '.join(fields)}"
+    return [Remark("FieldsIgnored", "OfHazelcast", text)] if fields else []
+
+
 def usual_outlook(phase: ClusterPhase | MapState | JobPhase | SnapshotState) -> Outlook:
     """Return the meaning of a phase, if nothing else is known."""
     return OUTLOOKS[type(phase)][phase]
@@ -87,10 +102,9 @@ def conditions_of(
     generation: int,
     now: datetime,
     outlook: Outlook | None = None,
-    ignored: Sequence[str] = (),
+    remarks: Sequence[Remark] = (),
 ) -> list[Condition]:
-    """Return the conditions. ``outlook`` is that of the phase if it is left out. ``ignored`` are the
-    fields of the spec that change nothing; if there are any, a condition names them.
+    """Return the conditions. ``outlook`` is that of the phase if it is left out.
 
     Each keeps its time as long as its status stays. ``now`` is in whole seconds.
     """
@@ -113,6 +127,6 @@ def conditions_of(
 
     for name, holds in zip(CONDITIONS, (meaning.ready, meaning.progressing, meaning.degraded, meaning.stalled), strict=True):
         add(name, holds, phase.value, message or "")
-    if ignored:
-        add(IGNORED, True, "OfHazelcast", f"they change nothing here: {', '.join(ignored)}")
+    for remark in remarks:
+        add(remark.type, True, remark.reason, remark.message)
     return conditions

@@ -20,5 +20,6 @@ CONFIG_MAP = Kind("", "v1", "ConfigMap", "configmaps")
 CHILDREN = (STATEFUL_SET, SERVICE, CLAIM, NETWORK_POLICY, DISRUPTION_BUDGET, CONFIG_MAP)
 """The kinds of a cluster's objects that are watched. An object that is changed or removed is restored a moment later."""
 
+POD = Kind("", "v1", "Pod", "pods")
 SECRET = Kind("", "v1", "Secret", "secrets")
 EVENT = Kind("", "v1", "Event", "events")

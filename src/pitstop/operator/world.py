@@ -11,10 +11,11 @@ import structlog
 from pydantic import ValidationError
 
 from pitstop.operator import kinds
-from pitstop.operator.cluster_names import MANAGED
+from pitstop.operator.cluster_names import MANAGED, PODS
 from pitstop.operator.jobs import job_id
 from pitstop.operator.kube.api import Api, Kind, Object
 from pitstop.operator.kube.cache import Cache
+from pitstop.operator.pods_that_wait import cluster_of_pod
 from pitstop.operator.resources.parts import GROUP, Part
 
 log = structlog.get_logger("pitstop.operator")
@@ -38,16 +39,17 @@ class World:
         self._look_at = look_at
         self._job_keys: dict[str, Key] = {}
         self._own = {kind: Cache(kind, connect, self._hears(kind), namespace) for kind in kinds.OWN}
+        self._pods = Cache(kinds.POD, connect, self._pod_changed, namespace, PODS)
         self._children = {kind: Cache(kind, connect, self._child_changed, namespace, MANAGED) for kind in kinds.CHILDREN}
 
     @property
     def synced(self) -> bool:
         """True once all objects were seen. Before that, nothing can be decided."""
-        return all(cache.synced for cache in (*self._own.values(), *self._children.values()))
+        return all(cache.synced for cache in self._caches())
 
     def follow(self, stopped: threading.Event) -> None:
         """Keep the view up to date, in threads that end once ``stopped`` is set."""
-        for cache in (*self._own.values(), *self._children.values()):
+        for cache in self._caches():
             threading.Thread(target=cache.follow, args=(stopped,), name=f"following-{cache.kind.plural}", daemon=True).start()
 
     def find(self, kind: Kind, namespace: str, name: str) -> Object | None:
@@ -57,6 +59,10 @@ class World:
     def all(self, kind: Kind, namespace: str | None = None) -> list[Object]:
         """Return all resources of one of our kinds."""
         return self._own[kind].all(namespace)
+
+    def pods_of(self, namespace: str, cluster: str) -> list[Object]:
+        """Return the pods of a cluster."""
+        return [pod for pod in self._pods.all(namespace) if cluster_of_pod(pod) == cluster]
 
     def cluster_of(self, key: Key) -> str | None:
         """Return the name of the cluster whose server a resource's reconciler asks; None if there is none."""
@@ -121,6 +127,14 @@ class World:
         for each in self.all(kinds.JET_JOB, job["metadata"]["namespace"]):
             if each["metadata"]["uid"] != job["metadata"]["uid"] and job_name_of(each) == job_name_of(job):
                 self._look_at(key_of(kinds.JET_JOB, each))
+
+    def _caches(self) -> list[Cache]:
+        return [*self._own.values(), *self._children.values(), self._pods]
+
+    def _pod_changed(self, body: Object) -> None:
+        cluster = cluster_of_pod(body)
+        if cluster is not None:
+            self._look_at(Key(kinds.HAZELCAST.name, body["metadata"]["namespace"], cluster))
 
     def _child_changed(self, body: Object) -> None:
         owner = owner_of(body)

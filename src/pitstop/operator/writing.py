@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import structlog
 
 from pitstop.operator import kinds
-from pitstop.operator.conditions import Outlook, conditions_of, usual_outlook
+from pitstop.operator.conditions import Outlook, Remark, conditions_of, usual_outlook
 from pitstop.operator.kube.api import FIELD_MANAGER, Api, ApiFault, Kind, Object
 from pitstop.operator.resources.cluster import ClusterPhase
 from pitstop.operator.resources.job import JobPhase
@@ -41,12 +41,12 @@ class Writer:
         phase: Phase,
         message: str | None,
         outlook: Outlook | None = None,
-        ignored: Sequence[str] = (),
+        remarks: Sequence[Remark] = (),
     ) -> Object:
         """Write the status of a resource if it differs, with an event if its phase is new. Return the resource as it then is."""
         now = self._now().replace(microsecond=0)
         generation = body["metadata"]["generation"]
-        conditions = conditions_of(phase, message, status.conditions, generation, now, outlook, ignored)
+        conditions = conditions_of(phase, message, status.conditions, generation, now, outlook, remarks)
         as_json = status.model_copy(update={"conditions": conditions}).model_dump(mode="json", by_alias=True, exclude_none=True)
         before = body.get("status", {})
         if as_json == before:

@@ -44,7 +44,7 @@ COPY_SECONDS = 5.0
 """The age at which the copy of the sessions that were signed out is read anew, before a session is let in."""
 LINK_SECONDS = 300.0
 MOST_LINKS = 100
-"""Links that are not used yet; the oldest goes when there are more."""
+"""Links of a role that are not used yet. The oldest of that role goes when there are more."""
 
 
 class Role(StrEnum):
@@ -258,8 +258,9 @@ class Links:
         """The code of a new link; ``since``: when the session was signed in that asks for it."""
         code = secrets.token_urlsafe(32)
         with self._lock:
-            while len(self._open) >= MOST_LINKS:
-                del self._open[next(iter(self._open))]
+            of_role = [other for other, (its_role, _, _) in self._open.items() if its_role is role]
+            if len(of_role) >= MOST_LINKS:
+                del self._open[of_role[0]]
             self._open[code] = role, since, self._clock() + LINK_SECONDS
         return code
 

@@ -68,10 +68,10 @@ def create_app(service: ServerService, access: Access) -> FastAPI:
     )
     problems.add_to(app)
     guard = [Depends(_bearer)]
-    for part in (jobs, artifacts, log_levels, snapshots, states, maps, cluster):
+    for part in (jobs, artifacts, log_levels, snapshots, maps, cluster):
         app.include_router(part.router(service), prefix=PREFIX, dependencies=guard)
-    app.include_router(events.router(service, access), prefix=PREFIX, dependencies=guard)
-    app.include_router(sql.router(service, access), prefix=PREFIX, dependencies=guard)
+    for part_by_role in (states, events, sql):
+        app.include_router(part_by_role.router(service, access), prefix=PREFIX, dependencies=guard)
     links = Links()
     app.include_router(signing.api_router(access, links), prefix=PREFIX, dependencies=guard)
     app.include_router(signing.browser_router(access, links, service))

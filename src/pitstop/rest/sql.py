@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Callable
 from datetime import datetime
 from functools import partial
 from typing import Any
-from urllib.parse import unquote
 
 from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
@@ -17,12 +16,12 @@ from starlette.types import Receive, Scope, Send
 
 from pitstop.errors import ForbiddenError, PitstopError, UsageError
 from pitstop.kit.wire import check_text
-from pitstop.model.audit import USER_HEADER
 from pitstop.model.origin import ELSEWHERE, PathOrigin
 from pitstop.model.selecting import OPERATOR, Asker
-from pitstop.rest.access import Access, Role
-from pitstop.rest.auditing import MOST_OF_NAME, Deed, deeds_of, note_now
+from pitstop.rest.access import Access
+from pitstop.rest.auditing import Deed, deeds_of, note_now
 from pitstop.rest.origins import DESCRIBED, origin_of
+from pitstop.rest.peers import viewer_of
 from pitstop.rest.strict import StrictRoute
 from pitstop.rest.threads import ForSql, operators_sql, viewers_sql, working
 from pitstop.rest.waiting import asked_by
@@ -72,7 +71,7 @@ def router(service: ServerService, access: Access) -> APIRouter:
 
         Viewers may carry out SHOW, EXPLAIN JOB, DESCRIBE JOB, and SELECT on maps and information_schema.
         """
-        asker = _asker(access, request)
+        asker = await _asker(access, request)
         threads = viewers_sql if asker.viewer else operators_sql
         # Not here: long ones would keep everybody waiting.
         statements = await threads.parsing(parse, check_text("The text of statements", body.statements))
@@ -111,13 +110,10 @@ class _Lines(StreamingResponse):
 CarryOut = Callable[[ServerService, Statement, list[Deed]], Result]
 
 
-def _asker(access: Access, request: Request) -> Asker:
+async def _asker(access: Access, request: Request) -> Asker:
     """Return the asker of the request's queries."""
-    identity, session = access.identity(request.headers), access.session(request.headers)
-    if identity is not None and identity.role is Role.OPERATOR:
-        return OPERATOR
-    name = unquote(request.headers.get(USER_HEADER, ""))[:MOST_OF_NAME]
-    return Asker(True, f"session {session.id}" if identity and identity.signed_in and session else f"token {name}")
+    viewer = await viewer_of(access, request)
+    return OPERATOR if viewer is None else Asker(True, viewer)
 
 
 async def _in_a_thread(

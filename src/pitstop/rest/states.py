@@ -6,11 +6,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request, Response
 
+from pitstop.errors import BusyError
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.model.task import StateRows
+from pitstop.rest.access import Access
 from pitstop.rest.models import StateQueryBody
+from pitstop.rest.peers import viewer_of
 from pitstop.rest.strict import StrictRoute
-from pitstop.rest.threads import working
+from pitstop.rest.threads import exporting_for_viewers, working
 from pitstop.rest.waiting import asked_by
 from pitstop.service.api import Service
 
@@ -23,9 +26,10 @@ New = Annotated[str | None, Query(alias="as", description="Make a new snapshot o
 _FILE = {"schema": {"type": "string", "format": "binary", "description": "A parquet file of the stage's rows"}}
 
 
-def router(service: Service) -> APIRouter:
+def router(service: Service, access: Access) -> APIRouter:
     """Routes below /api/v1."""
     routes = APIRouter(tags=["snapshots"], route_class=StrictRoute)
+    exporting: set[str | None] = set()
 
     @routes.post("/snapshots/{name}/stages/{stage}/query", summary="Query a stage's state")
     async def query_state(name: Name, stage: Stage, body: StateQueryBody, request: Request) -> StateRows:
@@ -41,8 +45,16 @@ def router(service: Service) -> APIRouter:
     )
     async def export_state(name: Name, stage: Stage, request: Request) -> Response:
         """As a parquet file. Ends with the client."""
-        async with asked_by(request):
-            return Response(await working(service.export_state, name, stage), media_type=PARQUET)
+        viewer = await viewer_of(access, request)
+        if viewer in exporting:
+            raise BusyError("An export of yours has not ended, and viewers have one at a time: ask again later.")
+        exporting.update({viewer} if viewer is not None else ())
+        kind = working if viewer is None else exporting_for_viewers
+        try:
+            async with asked_by(request):
+                return Response(await kind(service.export_state, name, stage), media_type=PARQUET)
+        finally:
+            exporting.discard(viewer)
 
     @routes.put(
         "/snapshots/{name}/stages/{stage}/state",

@@ -62,4 +62,6 @@ bringing = _Kind("pitstop_bringing", 12)
 """For calls that bring code, whose packages may have to be installed first: they take up to some minutes."""
 working = _Kind("pitstop_working", 4)
 """For calls that start a process or move large files: they take seconds to minutes."""
+exporting_for_viewers = _Kind("pitstop_exporting_for_viewers", 1)
+"""For viewers' calls that start a process. They never take all the processes that there may be at once (launchers.worker)."""
 operators_sql, viewers_sql = ForSql.of("operators"), ForSql.of("viewers")

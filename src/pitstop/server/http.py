@@ -8,6 +8,8 @@ from typing import Any
 from h11 import SERVER, Connection, RemoteProtocolError, Request
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from pitstop.rest.peers import ENDS
+
 HEAD_SECONDS = 20.0
 """The longest that the head of a request may take, from the connection or from the end of the request before."""
 
@@ -34,6 +36,8 @@ class PatientProtocol(H11Protocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        # What a header says of the client (X-Forwarded-For) goes into the scope's ``client`` instead.
+        self.app_state = {**self.app_state, ENDS: (self.client, self.server)}
         self._expect_head()
 
     def data_received(self, data: bytes) -> None:

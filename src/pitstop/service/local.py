@@ -33,7 +33,7 @@ from pitstop.model.operation import (
     UserRequest,
     snapshot_of,
 )
-from pitstop.model.origin import ELSEWHERE, PathOrigin
+from pitstop.model.origin import ELSEWHERE, PathOrigin, of_nobody_here
 from pitstop.model.retention import USUAL, Retention
 from pitstop.model.selecting import OPERATOR, Asker
 from pitstop.model.snapshot import SnapshotRecord
@@ -276,13 +276,16 @@ class LocalService(SnapshotVerbs, MapVerbs, LogLevels):
         sources: Mapping[int, str] = NOTHING_SAID,
         only_plan: bool = False,
     ) -> Adoption:
+        place = (request.origin or ELSEWHERE).whole(checkpoint)
+        if place is None:
+            raise UsageError(f"The checkpoint has the path '{checkpoint}', {of_nobody_here(checkpoint)}")
         usual = usual_name(request.artifact_name, request.artifact_bytes)
         snapshot = check_name("snapshot", usual if name is None else name)
         options = {key: value for key, value in request.options.items() if value is not None}
         if not only_plan:
             self._refuse_if_taken(snapshot)
         source = self._source(request, JobConfig.from_options(options))
-        task = self._adoptions.task(source, options, checkpoint, operators, sources, snapshot)
+        task = self._adoptions.task(source, options, place, operators, sources, snapshot)
         if only_plan:
             return self._adoptions.plan(task)
 

@@ -12,6 +12,7 @@ from pitstop.machine.local_paths import local_path, scheme_of, whole_pattern
 from pitstop.model.origin import PathOrigin, of_nobody_here
 from pitstop.pipeline import sinks, sources
 from pitstop.pipeline.file_sources import NO_FOLDERS, instead_of_tail
+from pitstop.pipeline.option_paths import Whole, whole_postgres_url
 from pitstop.pipeline.sink import Sink
 from pitstop.pipeline.source import Source
 from pitstop.sql import database_tables, delta_tables, iceberg_tables, topics
@@ -55,8 +56,8 @@ class Connector:
     """Raises UsageError for columns and options that are not right together."""
     renames: bool = False
     """True if its sink writes the mapping's columns by their names outside, and so needs columns."""
-    whole: Callable[[str, Callable[[str], str]], str] | None = None
-    """Makes the option path a whole path, by what a relative one counts from; None: it has none."""
+    paths: AnyMapping[str, Callable[[str, Whole], str]] = field(default_factory=dict)
+    """Option -> the function that returns its value with whole paths, by what relative ones count from."""
 
 
 def connector_of(mapping: Mapping) -> Connector:
@@ -94,22 +95,30 @@ def connector_of(mapping: Mapping) -> Connector:
 
 
 def placed(mapping: Mapping, origin: PathOrigin) -> Mapping:
-    """Return the mapping with a whole path.
+    """Return the mapping with whole paths.
 
-    UsageError if its path counts from what is not known, or if nothing can read or write there.
+    UsageError if one counts from what is not known, or if nothing can read or write there.
     """
     connector = connector_of(mapping)
     _check_place(connector, mapping)
-    if connector.whole is None:
-        return mapping
 
     def whole(path: str) -> str:
         text = origin.whole(path)
         if text is None:
-            raise UsageError(f"Mapping '{mapping.name}' has the path '{mapping.options['path']}', {of_nobody_here(path)}")
+            raise UsageError(f"Mapping '{mapping.name}' has the path '{path}', {of_nobody_here(path)}")
         return text
 
-    return replace(mapping, options={**mapping.options, "path": connector.whole(mapping.options["path"], whole)})
+    return replace(
+        mapping,
+        options={
+            **mapping.options,
+            **{
+                name: make_whole(mapping.options[name], whole)
+                for name, make_whole in connector.paths.items()
+                if name in mapping.options
+            },
+        },
+    )
 
 
 def _check_place(connector: Connector, mapping: Mapping) -> None:
@@ -228,6 +237,10 @@ def _span(text: str) -> int:
     return milliseconds(text, "time")
 
 
+def _as_path(path: str, whole: Whole) -> str:
+    return whole(path)
+
+
 def _one_of(*names: str) -> Callable[[str], object]:
     return lambda text: names.index(text)
 
@@ -255,14 +268,14 @@ CONNECTORS = (
             "partitionBy": str,
         },
         needed=("path",),
-        whole=whole_pattern,
+        paths={"path": whole_pattern},
     ),
     Connector(
         "CsvTail",
         _csv_tail,
         options={"path": str, "glob": str, "separator": str, "multiline": truth},
         needed=("path",),
-        whole=lambda path, whole: whole(path),
+        paths={"path": _as_path},
     ),
     Connector(
         "HttpPoll",
@@ -287,6 +300,7 @@ CONNECTORS = (
         },
         needed=("bootstrap.servers",),
         check=topics.check_topic,
+        paths={"schemaFolder": _as_path},
     ),
     Connector(
         "Postgres",
@@ -300,6 +314,7 @@ CONNECTORS = (
         needed=("url",),
         check=database_tables.check_table,
         renames=True,
+        paths={"url": whole_postgres_url},
     ),
     Connector(
         "Delta",
@@ -319,7 +334,7 @@ CONNECTORS = (
         needed=("path",),
         check=delta_tables.check_table,
         renames=True,
-        whole=lambda path, whole: whole(path),
+        paths={"path": _as_path},
     ),
     Connector(
         "Iceberg",

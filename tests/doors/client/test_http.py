@@ -54,6 +54,23 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def test_a_connection_asks_by_itself_whether_the_other_side_is_there(serve, state):
+    """An answer may take long: a network that drops all packets would not be noticed before it is overdue."""
+    service = HttpService(serve(state), TOKEN)
+    with service._http.stream("GET", "/server") as answer:
+        its_socket = answer.extensions["network_stream"].get_extra_info("socket")
+        assert its_socket.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+        assert its_socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 15
+    service.close()
+
+
+def test_a_server_elsewhere_is_asked_through_the_proxy_of_the_environment(answering, monkeypatch):
+    monkeypatch.setenv("http_proxy", answering(200, "text/plain", b"by the proxy"))
+    service = HttpService("http://pitstop.example.org", TOKEN)
+    assert service._http.get("/jobs").content == b"by the proxy"
+    service.close()
+
+
 @pytest.mark.parametrize("form", ["http://127.0.0.1:{}", "127.0.0.1:{}", "http://127.0.0.1:{}/"])
 def test_nobody_there_is_told_with_what_to_do(form):
     port = free_port()

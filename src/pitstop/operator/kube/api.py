@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import re
-import socket
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from lightkube.generic_resource import GenericNamespacedResource, create_api_inf
 from lightkube.types import CascadeType, PatchType
 
 from pitstop.errors import UsageError
+from pitstop.machine.tcp import KEEP_ALIVE
 
 Object = dict[str, Any]
 """An object as the API server sends it: ``apiVersion``, ``kind``, ``metadata``, and the fields of its kind."""
@@ -34,15 +34,6 @@ _SECONDS = 15.0
 _WATCH_SECONDS, _WATCH_SPARE_SECONDS = 300, 30.0
 """The time after which the API server should end a watch, so that no watch outlives the health of its connection. A watch that is
 silent for longer than both together has a server that hangs."""
-_KEEP_ALIVE = [
-    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
-    *(
-        (socket.IPPROTO_TCP, getattr(socket, name), value)
-        for name, value in (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3))
-        if hasattr(socket, name)
-    ),
-]
-"""The socket options of a watch, which waits for long. They end it within half a minute after the other side is gone."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +100,7 @@ class Api:
         if context is None or context.user is None:
             raise UsageError("The kubeconfig has no current context with a user: choose one with 'kubectl config use-context'.")
         trusted = verify_cluster(context.cluster, context.user, context.abs_file)
-        transport = _Transport(watch_silence, verify=trusted, socket_options=_KEEP_ALIVE)
+        transport = _Transport(watch_silence, verify=trusted, socket_options=KEEP_ALIVE)
         self._client = Client(context, timeout=httpx2.Timeout(seconds), field_manager=FIELD_MANAGER, transport=transport)
 
     def close(self) -> None:

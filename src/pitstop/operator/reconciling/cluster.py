@@ -11,9 +11,11 @@ from pitstop.operator.applied import is_as_wanted, marked
 from pitstop.operator.children import children, token_secret
 from pitstop.operator.cluster_names import PORT, TOKEN_KEY, Named
 from pitstop.operator.clusters import SeenCluster, decide_cluster
+from pitstop.operator.conditions import ignored_remark
 from pitstop.operator.connections import Address, Connection
 from pitstop.operator.crds import CLUSTER_NAME
 from pitstop.operator.kube.api import ApiFault, Kind, Object, code_of
+from pitstop.operator.pods_that_wait import pods_that_wait, remark_of
 from pitstop.operator.reconciling.surroundings import SOON_SECONDS, Surroundings, is_leaving
 from pitstop.operator.resources.cluster import ClusterPhase, Hazelcast, ignored_fields
 from pitstop.operator.world import owner_of, read
@@ -49,10 +51,12 @@ def reconcile_cluster(around: Surroundings, body: Object) -> float | None:
         # A server without members counts itself.
         members=len(info.members) if info is not None and not resource.spec.executor_pods else 0,
         leaving=leaving,
+        waiting_pods=pods_that_wait(around.world.pods_of(cluster.namespace, cluster.name)),
     )
     status = decide_cluster(view)
     assert status.phase is not None
-    around.writer.status(kinds.HAZELCAST, body, status, status.phase, status.message, ignored=ignored_fields(resource.spec))
+    remarks = ignored_remark(ignored_fields(resource.spec)) + remark_of(view.waiting_pods)
+    around.writer.status(kinds.HAZELCAST, body, status, status.phase, status.message, remarks=remarks)
     if status.phase is ClusterPhase.FAILED:
         return around.retries.still_refused(cluster.uid, metadata["generation"])
     around.retries.forget(cluster.uid)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pitstop.errors import UsageError
 from pitstop.operator import kinds
+from pitstop.operator.conditions import ignored_remark
 from pitstop.operator.kube.api import Object
 from pitstop.operator.maps import SeenMap, decide_map, persisting_map, refused_map
 from pitstop.operator.reconciling.surroundings import SOON_SECONDS, Surroundings, hold, is_leaving
@@ -52,5 +53,5 @@ def reconcile_map(around: Surroundings, body: Object) -> float | None:
 def _say(around: Surroundings, body: Object, status: MapStatus) -> None:
     assert status.state is not None
     resource = read(Map, body)
-    ignored = ignored_fields(resource.spec) if resource is not None else ()
-    around.writer.status(kinds.MAP, body, status, status.state, status.message, ignored=ignored)
+    remarks = ignored_remark(ignored_fields(resource.spec) if resource is not None else ())
+    around.writer.status(kinds.MAP, body, status, status.state, status.message, remarks=remarks)

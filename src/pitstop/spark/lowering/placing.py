@@ -34,12 +34,12 @@ def _placed(node: Node, origin: PathOrigin) -> Spec:
 
 
 def _whole(node: Node, origin: PathOrigin) -> Callable[[str], str]:
-    what, does = ("Source", "reads") if isinstance(node.spec, SourceSpec) else ("Sink", "writes")
+    what = "Source" if isinstance(node.spec, SourceSpec) else "Sink"
 
     def whole(path: str) -> str:
         text = origin.whole(path)
         if text is None:
-            raise PipelineError(f"{what} '{node.name}' ({node.location}) {does} '{path}', {of_nobody_here(path)}")
+            raise PipelineError(f"{what} '{node.name}' ({node.location}) has the path '{path}', {of_nobody_here(path)}")
         return text
 
     return whole

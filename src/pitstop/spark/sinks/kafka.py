@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from pitstop.kit.counts import counted
 from pitstop.machine.named_secrets import revealed
 from pitstop.maps.json_form import OPTIONS
 from pitstop.pipeline.needs import OF_SINKS
+from pitstop.pipeline.option_paths import is_kafka_path, with_whole_paths
 from pitstop.pipeline.sink import KafkaSink
 from pitstop.spark.base.columns import to_column
 from pitstop.spark.base.kafka_clients import librdkafka_settings
@@ -243,6 +244,11 @@ def _rehearse(sink: KafkaSink, rows: DataFrame, context: EpochContext) -> None:
     take_all(messages_of(sink, rows))
 
 
+def _placed(sink: KafkaSink, whole: Callable[[str], str]) -> KafkaSink:
+    """Return the sink with whole paths of files in the producer's settings."""
+    return dataclasses.replace(sink, settings=tuple(with_whole_paths(dict(sink.settings), is_kafka_path, whole).items()))
+
+
 KIND = SinkKind(
     write_kafka,
     check_columns,
@@ -251,6 +257,7 @@ KIND = SinkKind(
     reads_once=True,
     transactional=True,
     handles_epochs=True,
+    placed=_placed,
     secrets=("servers", "settings", "security"),
     look=_look,
 )

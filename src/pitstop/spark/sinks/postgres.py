@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from pitstop.machine.named_secrets import revealed_url
 from pitstop.maps.json_form import OPTIONS
 from pitstop.model.config import ProcessingGuarantee
 from pitstop.pipeline.needs import OF_SINKS
+from pitstop.pipeline.option_paths import whole_postgres_url
 from pitstop.pipeline.sink import PostgresSink
 from pitstop.spark.base.columns import to_column
 from pitstop.spark.base.databases import sql_name, table_place
@@ -219,6 +221,7 @@ KIND = SinkKind(
     reads_once=True,
     transactional=True,
     handles_epochs=True,
+    placed=lambda sink, whole: dataclasses.replace(sink, url=whole_postgres_url(sink.url, whole)),
     place=_place,
     secrets=("url",),
     look=_look,

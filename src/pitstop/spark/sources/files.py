@@ -19,6 +19,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from pitstop.errors import PipelineError
 from pitstop.machine.local_paths import WILD, escaped, local_path, scheme_of, whole_pattern
+from pitstop.pipeline.option_paths import is_reader_path, with_whole_paths
 from pitstop.pipeline.source import Source
 from pitstop.spark.base.columns import struct_of
 from pitstop.spark.base.naming import quoted as quoted_name
@@ -144,7 +145,8 @@ def quoted(url: str) -> str:
 
 
 def _placed(source: Source, whole: Callable[[str], str]) -> Source:
-    return dataclasses.replace(source, options=source.options | {"path": whole_pattern(source.options["path"], whole)})
+    path = whole_pattern(source.options["path"], whole)
+    return dataclasses.replace(source, options=with_whole_paths(source.options, is_reader_path, whole) | {"path": path})
 
 
 def _check_stream(source: Source) -> str | None:

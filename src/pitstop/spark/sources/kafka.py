@@ -19,6 +19,7 @@ from pitstop.machine.named_secrets import names_in, revealed
 from pitstop.model.report import SourceFate
 from pitstop.pipeline.kafka_security import KafkaSecurity
 from pitstop.pipeline.kafka_values import OPTIONS
+from pitstop.pipeline.option_paths import is_kafka_path, with_whole_paths
 from pitstop.pipeline.source import Source
 from pitstop.spark.base.kafka_clients import java_properties
 from pitstop.spark.base.looking import Look
@@ -156,11 +157,9 @@ def _fact(name: str) -> Column:
 
 
 def _placed(source: Source, whole: Callable[[str], str]) -> Source:
-    """Return the source with the whole path of its folder of schemas, if it has one."""
-    folder = source.options.get("schemaFolder")
-    if folder is None:
-        return source
-    return dataclasses.replace(source, options=source.options | {"schemaFolder": whole(folder)})
+    """Return the source with whole paths of its folder of schemas, and of files in the consumer's settings."""
+    options = with_whole_paths(source.options, lambda name: name == "schemaFolder" or is_kafka_path(name), whole)
+    return dataclasses.replace(source, options=options)
 
 
 KIND = SourceKind(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
@@ -21,6 +22,7 @@ from pitstop.errors import EngineError, UsageError
 from pitstop.kit.counts import counted
 from pitstop.machine.named_secrets import revealed_url
 from pitstop.pipeline.needs import OF_SOURCES
+from pitstop.pipeline.option_paths import whole_postgres_url
 from pitstop.pipeline.schemas import column_names
 from pitstop.pipeline.source import Source
 from pitstop.spark.base.databases import first_line, table_place
@@ -283,12 +285,17 @@ def _look(spark: SparkSession, source: Source) -> Look:
     return Look(clause, sample, "the newest row")
 
 
+def _placed(source: Source, whole: Callable[[str], str]) -> Source:
+    return replace(source, options=source.options | {"url": whole_postgres_url(source.options["url"], whole)})
+
+
 KIND = python_source(
     PostgresSource,
     batch=True,
     gated=True,
     has_limit=True,
     more=_columns,
+    placed=_placed,
     place=_place,
     secrets=True,
     check_stream=_check_stream,

@@ -2,8 +2,10 @@
 
 import pytest
 
+from pitstop.client.http import HttpService
 from pitstop.errors import ConflictError, UsageError
 from pitstop.service.api import SubmitRequest
+from tests.doors.conftest import TOKEN
 
 JOB = SubmitRequest("orders.py", b"# stage: speed bigint")
 
@@ -36,3 +38,19 @@ def test_a_name_that_is_none(pair):
     service, _ = pair
     with pytest.raises(UsageError):
         service.adopt(JOB, "/data/checkpoint", "a/b")
+
+
+def test_a_relative_path_counts_from_the_folder_of_whoever_asks(serve, state, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    service = HttpService(serve(state), TOKEN, names_folders=True)
+    assert service.adopt(JOB, "checkpoint", only_plan=True).checkpoint == f"{tmp_path}/checkpoint"
+    service.close()
+
+
+@pytest.mark.parametrize(("path", "base"), [("checkpoint", "folder"), ("~/checkpoint", "home")])
+def test_and_is_refused_where_no_folder_is_named(serve, state, path, base):
+    service = HttpService(serve(state), TOKEN, "kubernetes")
+    said = f"^The checkpoint has the path '{path}', which counts from the {base} of whoever submits it"
+    with pytest.raises(UsageError, match=said):
+        service.adopt(JOB, path, only_plan=True)
+    service.close()

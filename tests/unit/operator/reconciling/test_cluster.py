@@ -7,6 +7,8 @@ from pitstop.operator.reconciling.cluster import reconcile_cluster
 from pitstop.operator.reconciling.map import reconcile_map
 from pitstop.service.cluster_results import ClusterInfo
 from tests.unit.operator.reconciling.scripted import Lab
+from tests.unit.operator.test_pods_that_wait import pod as unplaced
+from tests.unit.operator.test_pods_that_wait import without_a_node
 
 INFO = ClusterInfo("ACTIVE", "0.1.0", 0, [], 0)
 
@@ -66,3 +68,17 @@ def test_fields_that_change_nothing_are_named_by_a_condition(lab):
     reconcile_map(lab.around, lab.api.objects[kinds.MAP, "map"])
     named = "they change nothing here: spec.backupCount, spec.indexes, spec.nearCache"
     assert ignored(lab.api.status(kinds.MAP, "map")) == named
+
+
+def test_pods_that_do_not_start_are_named_by_a_condition_until_they_do(lab):
+    pod = unplaced("here-0", status=without_a_node("0/1 nodes are available: 1 Insufficient memory."), namespace="lab")
+    pod["metadata"]["labels"]["app.kubernetes.io/instance"] = "here"
+    lab.world._pods._take("ADDED", pod)
+    look(lab)
+    conditions = {each["type"]: each for each in lab.api.status(kinds.HAZELCAST, "here")["conditions"]}
+    expected = "pod 'here-0' waits for a node: 0/1 nodes are available: 1 Insufficient memory"
+    assert (conditions["PodsWait"]["status"], conditions["PodsWait"]["message"]) == ("True", expected)
+    assert look(lab) == []
+    lab.world._pods._take("MODIFIED", pod | {"status": {"phase": "Running"}})
+    assert look(lab) == [("STATUS", "Hazelcast", "here")]
+    assert "PodsWait" not in {each["type"] for each in lab.api.status(kinds.HAZELCAST, "here")["conditions"]}
