@@ -32,6 +32,7 @@ T = TypeVar("T")
 CONNECT_SECONDS = 10.0
 SPARE_SECONDS = 60.0
 """The time in seconds that the client waits for an answer beyond the longest that the server takes."""
+_CLOSED = "This client is closed: connect again."
 _QUIET_SECONDS = 40.0
 """The silence in seconds after which a stream of events counts as broken. A healthy one has a heart-beat every 15 seconds."""
 
@@ -117,12 +118,16 @@ class HttpConnection:
     def _request(self, method: str, path: str, repeatable: bool = False, **options: Any) -> httpx2.Response:
         """Send a request. ``repeatable``: it does nothing twice, and is sent again if the connection breaks. A GET always is."""
         if self._http.is_closed:
-            raise UsageError("This client is closed: connect again.")
+            raise UsageError(_CLOSED)
         if self._patience is not None:
             options["timeout"] = httpx2.Timeout(self._patience, connect=CONNECT_SECONDS)
         repeatable = repeatable or method == "GET"
         try:
             return sent(lambda: self._http.request(method, path, **options), repeatable)
+        except RuntimeError as error:
+            if not self._http.is_closed:
+                raise
+            raise UsageError(_CLOSED) from error  # by another thread, just now
         except httpx2.ReadTimeout as error:
             if self._patience is None:
                 raise UnreachableError(self._why_not(error, repeatable)) from error
