@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from collections.abc import Mapping as AnyMapping
+from dataclasses import replace
 from typing import Any, cast
 
 from pitstop.errors import UsageError
 from pitstop.pipeline import sinks, sources
 from pitstop.pipeline.iceberg_tables import OF_CATALOG, partition_field
-from pitstop.pipeline.sink import Sink
+from pitstop.pipeline.sink import IcebergSink, Sink
 from pitstop.pipeline.source import Source
 from pitstop.sql.delta_tables import start_of, streams
 from pitstop.sql.mappings import Mapping
 from pitstop.sql.types import quoted
 
+_COMMA = re.compile(r",(?![^(]*\))")
+"""Matches commas between fields of partitions, not those within parentheses."""
 _PROPERTIES = (
     *("name", "type", "uri", "warehouse", "token", "credential", "scope", "oauth2-server-uri"),
     *("s3.endpoint", "s3.region", "s3.access-key-id", "s3.secret-access-key", "s3.session-token", "s3.force-virtual-addressing"),
@@ -47,27 +51,16 @@ def read_table(mapping: Mapping) -> Source:
 def write_table(mapping: Mapping) -> Sink:
     """Return the sink of a table, whose rows have the columns' names outside."""
     outside = {column.name: column.outside for column in mapping.columns}
-    fields = []
-    for text in _split(mapping.option("partitionBy", "")):
-        column = partition_field(text).column
-        if column not in outside:
-            raise UsageError(f"Option partitionBy names columns of the mapping, and it has no column {column}")
-        fields.append(text.replace(column, outside[column]) if outside[column] != column else text)
-    mode = mapping.options.get("schemaMode")
-    return sinks.iceberg(mapping.outside, catalog=_catalog(mapping), partition_by=fields, schema_mode=mode)
+    mode, texts = mapping.options.get("schemaMode"), _COMMA.split(mapping.option("partitionBy", ""))
+    fields = [partition_field(text) for text in texts if text.strip()]
+    for field in fields:
+        if field.column not in outside:
+            raise UsageError(f"Option partitionBy names columns of the mapping, and it has no column {field.column}")
+    renamed = tuple(replace(field, column=outside[field.column]) for field in fields)
+    sink = sinks.iceberg(mapping.outside, catalog=_catalog(mapping), schema_mode=mode)
+    assert isinstance(sink, IcebergSink)
+    return replace(sink, partition_by=renamed)
 
 
 def _catalog(mapping: Mapping) -> dict[str, str]:
     return {key.removeprefix(OF_CATALOG): value for key, value in mapping.options.items() if key.startswith(OF_CATALOG)}
-
-
-def _split(text: str) -> list[str]:
-    """Return the fields of ``word, bucket(4, n)``: commas within parentheses belong to a field."""
-    fields, depth = [""], 0
-    for character in text:
-        depth += (character == "(") - (character == ")")
-        if character == "," and not depth:
-            fields.append("")
-        else:
-            fields[-1] += character
-    return [field.strip() for field in fields if field.strip()]

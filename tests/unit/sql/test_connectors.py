@@ -290,12 +290,10 @@ def test_an_iceberg_table_is_read_by_its_names_outside():
 
 
 def test_an_iceberg_table_is_written_by_its_names_outside():
-    options = (
-        "'catalog.type' = 'rest', 'catalog.token' = 'secret:T', 'partitionBy' = 'day(at), bucket(4, n)', 'schemaMode' = 'merge'"
-    )
-    table = mapping(
-        f'EXTERNAL NAME "shop.orders" (at TIMESTAMP EXTERNAL NAME "the time", n BIGINT) TYPE Iceberg OPTIONS ({options})'
-    )
+    fields = "'partitionBy' = 'day(day), bucket(4, n)', 'schemaMode' = 'merge'"
+    options = f"'catalog.type' = 'rest', 'catalog.token' = 'secret:T', {fields}"
+    columns = '(day TIMESTAMP EXTERNAL NAME "the time", n BIGINT)'
+    table = mapping(f'EXTERNAL NAME "shop.orders" {columns} TYPE Iceberg OPTIONS ({options})')
     assert connector_of(table).sink(table) == ps.sinks.iceberg(
         "shop.orders",
         catalog={"type": "rest", "token": "secret:T"},
