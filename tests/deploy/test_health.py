@@ -7,7 +7,7 @@ import pytest
 import yaml
 from lupa import lua51  # Argo CD runs scripts in Lua 5.1
 
-from pitstop.operator.conditions import BAD, ENDED, GOOD, OUTLOOKS, conditions_of
+from pitstop.operator.conditions import BAD, ENDED, GOOD, OUTLOOKS, Remark, conditions_of, ignored_remark
 from pitstop.operator.resources.cluster import ClusterPhase
 from pitstop.operator.resources.job import JobPhase
 from pitstop.operator.resources.map import MapState
@@ -69,7 +69,8 @@ CASES = [pytest.param(phase, None, health, id=f"{KINDS[type(phase)]}-{phase.name
 
 def resource(phase, outlook=None, observed=GENERATION, message="in words"):
     now = datetime(2026, 11, 29, tzinfo=UTC)
-    conditions = conditions_of(phase, message, (), observed, now, outlook, ("spec.nothing",))
+    remarks = [*ignored_remark(["spec.nothing"]), Remark("PodsWait", "Unschedulable", "in words")]
+    conditions = conditions_of(phase, message, (), observed, now, outlook, remarks)
     status = {"observedGeneration": observed, "conditions": [each.model_dump(mode="json", by_alias=True) for each in conditions]}
     return {"kind": KINDS[type(phase)], "metadata": {"generation": GENERATION}, "status": status}
 
