@@ -114,7 +114,7 @@ class Fuzzer:
             self.asked[LEFT] += 1
             return
         self.asked[answer.status_code] += 1
-        told = f"{case.method} {answer.request.url}: {answer.status_code} {answer.text[:500]}"
+        told = f"{case.method} {answer.request.url}: {answer.status_code} {answer.content[:500]!r}"
         assert answer.status_code < 500 or answer.status_code == TIMED_OUT, f"{told}\n{case.body!r:.500}"
 
     def read_everything(self):
