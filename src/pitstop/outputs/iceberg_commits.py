@@ -98,17 +98,18 @@ class IcebergCommits:
         own = set()
         for snapshot in table.metadata.snapshots:
             summary = snapshot.summary.additional_properties if snapshot.summary is not None else {}
-            if (summary.get(LINEAGE), summary.get(STAGE)) == (self.lineage, self.sink):
+            # Tables of format 1 do not number their snapshots: there the lineage alone tells.
+            is_later = not snapshot.sequence_number or snapshot.sequence_number > self.after
+            if is_later and (summary.get(LINEAGE), summary.get(STAGE)) == (self.lineage, self.sink):
                 own.add(snapshot.snapshot_id)
         current = table.metadata.current_snapshot()
         if current is None:
             return
         for manifest in current.manifests(table.io):
             # Manifests of later commits may have entries of earlier ones, which keep the snapshot that added them.
-            if (manifest.sequence_number or 0) > self.after:
-                for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=True):
-                    if entry.snapshot_id in own:
-                        yield entry.data_file
+            for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=True) if own else ():
+                if entry.snapshot_id in own:
+                    yield entry.data_file
 
     def _warn(self, why: str) -> None:
         log.warning(

@@ -394,7 +394,10 @@ def test_others_may_read_the_table_of_a_private_run(tmp_path, write, monkeypatch
     assert {path: mode for path, mode in modes.items() if mode != "0o644"} == {}
 
 
-def test_what_a_version_wrote_is_taken_out_when_its_job_goes_back(tmp_path, catalog, numbers, write, properties):
+@pytest.mark.parametrize(("table_format", "after"), [("2", 1), ("1", 0)])
+def test_what_a_version_wrote_is_taken_out_when_its_job_goes_back(
+    tmp_path, catalog, numbers, write, properties, table_format, after
+):
     class Updating:
         def check(self):
             pass
@@ -406,12 +409,15 @@ def test_what_a_version_wrote_is_taken_out_when_its_job_goes_back(tmp_path, cata
 
     run = Environment("job-1", "job", "new", ProcessingGuarantee.EXACTLY_ONCE, tmp_path, lambda *_: None, ownership=Updating())
     run = dataclasses.replace(run, notes=tmp_path / "notes", fence=Fence("job-1", 2))
+    catalog.create_namespace("shop")
+    columns = pa.schema([("n", pa.int64()), ("word", pa.string())])
+    catalog.create_table(NAME, columns, properties={"format-version": table_format})
     write([1])
     for epoch in range(3):
         write([10 + epoch], epoch=epoch, lineage="new", digest=OTHER, run=run, guarantee="EXACTLY_ONCE")
         catalog.load_table(NAME).append(pa.table({"n": pa.array([-1], pa.int64()), "word": ["theirs"]}))
     [commits] = noted_iceberg_commits(tmp_path / "notes" / "7")
-    assert (commits.catalog, commits.after) == (properties, 1)
+    assert (commits.catalog, commits.after) == (properties, after)
     assert [commits.withdraw(), commits.withdraw()] == [3, 0]
     assert numbers() == [-1, -1, -1, 1]
     assert write([2], epoch=1, token=3, digest=OTHER) == 1
