@@ -10,7 +10,6 @@ import contextlib
 import dataclasses
 import json
 import logging
-import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from urllib.parse import unquote
 from pitstop.errors import StoreError
 from pitstop.kit.lines import lines_of
 from pitstop.machine.private import usual_mode
+from pitstop.outputs.notes import note_once
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -44,15 +44,7 @@ class DeltaCommits:
 
     def note(self, folder: Path) -> None:
         """Note below a folder that there may be such commits, unless that is noted."""
-        path = folder / f"{self.lineage}-{self.sink}{_SUFFIX}"
-        if not path.exists():
-            folder.mkdir(parents=True, exist_ok=True)
-            temporary = path.with_suffix(".tmp")
-            with temporary.open("w") as file:
-                json.dump(dataclasses.asdict(self), file)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.rename(path)
+        note_once(folder / f"{self.lineage}-{self.sink}{_SUFFIX}", dataclasses.asdict(self))
 
     def withdraw(self) -> int:
         """Take the files of the commits out of the table; return their number. May be cut off and done again.

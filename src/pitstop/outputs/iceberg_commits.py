@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import logging
-import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from pitstop.errors import EngineError, StoreError, UsageError
 from pitstop.machine.iceberg_catalogs import errors_of_catalog, find_table, let_others_read, open_catalog
+from pitstop.outputs.notes import note_once
 
 if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile
@@ -44,15 +44,7 @@ class IcebergCommits:
 
     def note(self, folder: Path) -> None:
         """Note below a folder that there may be such commits, unless that is noted."""
-        path = folder / f"{self.lineage}-{self.sink}{_SUFFIX}"
-        if not path.exists():
-            folder.mkdir(parents=True, exist_ok=True)
-            temporary = path.with_suffix(".tmp")
-            with temporary.open("w") as file:
-                json.dump(dataclasses.asdict(self), file)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.rename(path)
+        note_once(folder / f"{self.lineage}-{self.sink}{_SUFFIX}", dataclasses.asdict(self))
 
     def withdraw(self) -> int:
         """Take the files of the commits out of the table; return their number. May be cut off and done again.
