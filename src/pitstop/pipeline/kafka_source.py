@@ -40,6 +40,8 @@ def kafka(
     schema_registry: str | None = None,
     schema_folder: str | None = None,
     avro_schema: str | None = None,
+    message: Any = None,
+    descriptor_file: str | None = None,
     op_column: str = "op",
     number_times: Literal["millis", "micros"] | None = None,
     start: str | datetime | Mapping[str, Mapping[int, int]] = "earliest",
@@ -53,10 +55,11 @@ def kafka(
 ) -> Source:
     """Read the messages of topics of Kafka. Spark's own reader does it; its jars are fetched when a job first needs them.
 
-    Rows: the columns of ``schema`` (DDL), by which ``value`` is parsed (``json``, ``csv``, ``avro``, ``debezium``); without a
-    schema ``value string`` (``text``) or ``value binary`` (``bytes``). Beside them the columns of ``with_metadata``: ``key
-    string``, ``topic string``, ``partition int``, ``offset bigint``, ``timestamp timestamp``, ``headers map<string,string>``; as
-    a mapping ``{"offset": "place"}`` under other names. Offset: the id of each topic, and the next offset of each partition.
+    Rows: the columns of ``schema`` (DDL), by which ``value`` is parsed (``json``, ``csv``, ``avro``, ``protobuf``,
+    ``debezium``); without a schema ``value string`` (``text``) or ``value binary`` (``bytes``). Beside them the columns of
+    ``with_metadata``: ``key string``, ``topic string``, ``partition int``, ``offset bigint``, ``timestamp timestamp``,
+    ``headers map<string,string>``; as a mapping ``{"offset": "place"}`` under other names. Offset: the id of
+    each topic, and the next offset of each partition.
 
     ``servers`` are addresses as ``host:port,host:port``. Name one ``topic``, several ``topics``, or all whose names match
     ``pattern``; those that appear later, and new partitions, are read from their beginning. ``start`` is where a job begins that
@@ -72,6 +75,10 @@ def kafka(
     are ``ID.avsc``. Values without an id are all of the one ``avro_schema``, a text of JSON. Fields become the columns of
     ``schema`` by their names; ``schema`` may also be a record of Avro as JSON, into which Avro then resolves each value, with
     that record's defaults and aliases. A registry that is away is waited for.
+
+    Values of ``protobuf`` are messages of the type ``message``: its full name, as in ``shop.Order``, with the ``descriptor_file``
+    that ``protoc --include_imports --descriptor_set_out=FILE`` writes, or the class that protoc has made of it. Fields become the
+    columns of ``schema`` by their names. The frame that a schema registry's serializer puts before a message is skipped.
 
     Values of ``debezium`` are its envelopes of JSON. A row has the columns of ``schema`` as they are after the change, before it
     for a delete, and the change in the column ``op_column``: ``c``, ``r``, ``u`` or ``d``. The null value behind a delete is
@@ -94,7 +101,9 @@ def kafka(
     for name in names:
         if not TOPIC.fullmatch(name):
             raise UsageError(f"{name!r} is not a topic name: use at most 249 letters, digits, '.', '_' and '-'.")
-    values = values_of(value, optional_ddl(schema), schema_registry, schema_folder, avro_schema, op_column, number_times)
+    ddl = optional_ddl(schema)
+    avro_places = (schema_registry, schema_folder, avro_schema)
+    values = values_of(value, ddl, *avro_places, message, descriptor_file, op_column, number_times)
     if on_loss not in ("fail", "wait", "continue"):
         raise UsageError(f"on_loss is fail, wait or continue, not {on_loss!r}.")
     if isolation not in ("read_committed", "read_uncommitted"):

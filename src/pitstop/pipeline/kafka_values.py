@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from pitstop.errors import UsageError
 from pitstop.machine.local_paths import local_path
 from pitstop.machine.named_secrets import is_reference
 from pitstop.pipeline.avro_schemas import ddl_of, record_of
+from pitstop.pipeline.protobuf_values import protobuf_options
 
-Format = Literal["json", "csv", "avro", "debezium", "text", "bytes"]
-FORMATS = ("json", "csv", "avro", "debezium", "text", "bytes")
-PARSED_FORMATS = ("json", "csv", "avro", "debezium")
-DECODED_FORMATS = ("avro", "debezium")
+Format = Literal["json", "csv", "avro", "protobuf", "debezium", "text", "bytes"]
+FORMATS = ("json", "csv", "avro", "protobuf", "debezium", "text", "bytes")
+PARSED_FORMATS = ("json", "csv", "avro", "protobuf", "debezium")
+DECODED_FORMATS = ("avro", "protobuf", "debezium")
 """The formats whose rows the reader makes by itself, with the reason for each that is none."""
-OPTIONS = ("schemaRegistry", "schemaFolder", "avroSchema", "readerSchema", "opColumn", "numberTimes")
+OPTIONS = (
+    "schemaRegistry", "schemaFolder", "avroSchema", "readerSchema", "message", "descriptorFile", "descriptorSet", "opColumn",
+    "numberTimes",
+)  # fmt: skip
 """The options of a source that say how a value is read."""
 
 _SECRET = re.compile(r"\$\{secret:[^}]*\}")
@@ -42,6 +46,8 @@ def values_of(
     schema_registry: str | None,
     schema_folder: str | None,
     avro_schema: str | None,
+    message: Any,
+    descriptor_file: str | None,
     op_column: str,
     number_times: str | None,
 ) -> Values:
@@ -53,10 +59,14 @@ def values_of(
     places = {"schema_registry": schema_registry, "schema_folder": schema_folder, "avro_schema": avro_schema}
     if value != "avro" and any(place is not None for place in places.values()):
         raise UsageError(f"{', '.join(places)} are for values of avro, not of {value}.")
+    if value != "protobuf" and (message is not None or descriptor_file is not None):
+        raise UsageError(f"message and descriptor_file are for values of protobuf, not of {value}.")
     if value != "debezium" and (op_column != "op" or number_times is not None):
         raise UsageError(f"op_column and number_times are for values of debezium, not of {value}.")
     if value == "avro":
         return _avro(schema or "", schema_registry, schema_folder, avro_schema)
+    if value == "protobuf":
+        return Values(schema, "protobuf", protobuf_options(message, descriptor_file))
     if value == "debezium":
         return _debezium(schema or "", op_column, number_times)
     parsed = value if value in PARSED_FORMATS else None

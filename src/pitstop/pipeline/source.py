@@ -19,9 +19,9 @@ class Source:
     schema: str | None = None
     """The DDL of its rows; None if the reader knows it."""
     parse: str | None = None
-    """``csv`` or ``json`` if the reader delivers text in a column ``value``, which Spark parses with the schema; ``avro`` or
-    ``debezium`` if it delivers rows and what speaks against them. Rows that do not parse are counted, sampled in the log, and go
-    to the dead letters."""
+    """``csv`` or ``json`` if the reader delivers text in a column ``value``, which Spark parses with the schema; ``avro``,
+    ``protobuf`` or ``debezium`` if it delivers rows and what speaks against them. Rows that do not parse are counted, sampled in
+    the log, and go to the dead letters."""
     parse_options: dict[str, str] = field(default_factory=dict)
     """The options of Spark's parser."""
     bounded: bool = False

@@ -291,7 +291,7 @@ CONNECTORS = (
         options={
             "bootstrap.servers": str,
             "keyFormat": _one_of("varchar"),
-            "valueFormat": _one_of("json", "json-flat", "csv", "varchar", "avro", "debezium-json"),
+            "valueFormat": _one_of("json", "json-flat", "csv", "varchar", "avro", "protobuf", "debezium-json"),
             "auto.offset.reset": _one_of("earliest", "latest"),
             "onLoss": _one_of("fail", "wait", "continue"),
             "group.id": str,
@@ -300,7 +300,7 @@ CONNECTORS = (
         },
         needed=("bootstrap.servers",),
         check=topics.check_topic,
-        paths={"schemaFolder": _as_path},
+        paths={"schemaFolder": _as_path, "descriptorFile": _as_path},
     ),
     Connector(
         "Postgres",

@@ -42,13 +42,15 @@ _DECODING = {
     "schema.registry.url": "schema_registry",
     "schemaFolder": "schema_folder",
     "valueAvroSchema": "avro_schema",
+    "valueProtobufMessage": "message",
+    "descriptorFile": "descriptor_file",
     "numberTimes": "number_times",
 }
 """Option of a mapping of TYPE Kafka -> the argument of the source that says how a value is decoded."""
 DECODING_OPTIONS: AnyMapping[str, Callable[[str], object]] = dict.fromkeys(_DECODING, str)
 OP = "__op"
 """The column of a topic of changes that tells the change."""
-_READ_ONLY = ("avro", "debezium-json")
+_READ_ONLY = ("avro", "protobuf", "debezium-json")
 _NOT_IN_CSV = ("array", "map", "struct", "binary")
 
 

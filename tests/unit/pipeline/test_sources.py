@@ -15,7 +15,7 @@ from pitstop.errors import UsageError
         ({"topic": "a", "pattern": "b.*"}, "give topic, topics or pattern"),
         ({"topic": "a b"}, "'a b' is not a topic name"),
         ({"topic": "a,b"}, "'a,b' is not a topic name"),
-        ({"topic": "a", "value": "orc"}, "json, csv, avro, debezium, text or bytes, not 'orc'"),
+        ({"topic": "a", "value": "orc"}, "json, csv, avro, protobuf, debezium, text or bytes, not 'orc'"),
         ({"topic": "a", "schema": None}, "Values of json need a schema"),
         ({"topic": "a", "value": "text"}, "Values of text have no schema"),
         ({"topic": "a", "on_loss": "skip"}, "on_loss is fail, wait or continue, not 'skip'"),

@@ -84,6 +84,10 @@ DATABASE = "postgresql://db/shop?sslmode=verify-full&sslrootcert={}&sslkey={}"
             {"schemaFolder": "/work/ann/schemas"},
         ),
         (
+            ps.sources.kafka("h:1", "t", value="protobuf", message="A", descriptor_file="~/a.desc", **ROWS),
+            {"descriptorFile": "/home/ann/a.desc"},
+        ),
+        (
             ps.sources.kafka("h:1", "t", value="json", settings=PEM, **ROWS),
             {
                 "kafka.ssl.truststore.location": "/work/ann/ca.pem",

@@ -204,7 +204,7 @@ def test_a_topic_of_kafka_is_signed_in_to_by_options_that_say_what_security_says
         connector_of(wrong).source(wrong)
 
 
-def test_a_topic_of_avro_or_changes_is_read_and_not_written():
+def test_a_topic_of_avro_protobuf_or_changes_is_read_and_not_written():
     registry = "'schema.registry.url' = 'https://u:${secret:P}@h:2'"
     avro = mapping(f"(a INT) TYPE Kafka OPTIONS ('bootstrap.servers' = 'h:1', 'valueFormat' = 'avro', {registry})")
     source = connector_of(avro).source(avro)
@@ -214,7 +214,11 @@ def test_a_topic_of_avro_or_changes_is_read_and_not_written():
     source = connector_of(changes).source(changes)
     assert (source.parse, source.schema, source.metadata) == ("debezium", "`a` int, `__op` string", ("__key",))
     assert source.options["numberTimes"] == "micros"
-    for topic in (avro, changes):
+    options = "'valueFormat' = 'protobuf', 'valueProtobufMessage' = 'shop.A', 'descriptorFile' = '/a.desc'"
+    protobuf = mapping(f"(a INT) TYPE Kafka OPTIONS ('bootstrap.servers' = 'h:1', {options})")
+    source = connector_of(protobuf).source(protobuf)
+    assert (source.parse, source.options["message"], source.options["descriptorFile"]) == ("protobuf", "shop.A", "/a.desc")
+    for topic in (avro, protobuf, changes):
         for writing in Writing:
             assert connector_of(topic).objection(topic, writing) == f" with valueFormat {topic.options['valueFormat']}"
 

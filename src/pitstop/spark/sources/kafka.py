@@ -29,9 +29,10 @@ from pitstop.spark.internals.kafka_reader import KEPT, kafka_feed, keep_options
 from pitstop.spark.sources import SourceKind
 from pitstop.spark.sources.kafka_look import look_at_topics
 from pitstop.spark.sources.kafka_places import adopted_place, judge_place, seek_place
-from pitstop.spark.sources.kafka_values import TOMBSTONE_REASON, with_avro, with_changes
+from pitstop.spark.sources.kafka_values import TOMBSTONE_REASON, with_avro, with_changes, with_protobuf
 
 _OWN = ("topics", "pattern", "value", "start", "metadata", "onLoss", "maxRows", "security", "group", *OPTIONS)
+_PATHS = ("schemaFolder", "descriptorFile")
 
 
 @cache
@@ -119,8 +120,9 @@ def _rows(messages: DataFrame, source: Source) -> DataFrame:
     place = [F.col(name).alias(f"__{name}") for name in ("topic", "partition", "offset")]
     valid = F.expr("is_valid_utf8(cast(value as string))")
     readable = F.when(valid, text).otherwise(F.concat(F.lit("base64:"), F.base64("value")))
-    if source.parse == "avro":
-        return with_avro(messages.select("value", *metadata, *place), source)
+    if source.parse in ("avro", "protobuf"):
+        decoded = with_avro if source.parse == "avro" else with_protobuf
+        return decoded(messages.select("value", *metadata, *place), source)
     reason = _reason(text, valid, source).alias(REASON)
     rows = messages.select(readable.alias("value"), reason, *metadata, *place)
     return with_changes(rows, source) if source.parse == "debezium" else rows
@@ -157,8 +159,8 @@ def _fact(name: str) -> Column:
 
 
 def _placed(source: Source, whole: Callable[[str], str]) -> Source:
-    """Return the source with whole paths of its folder of schemas, and of files in the consumer's settings."""
-    options = with_whole_paths(source.options, lambda name: name == "schemaFolder" or is_kafka_path(name), whole)
+    """Return the source with whole paths of its schemas and descriptors, and of files in the consumer's settings."""
+    options = with_whole_paths(source.options, lambda name: name in _PATHS or is_kafka_path(name), whole)
     return dataclasses.replace(source, options=options)
 
 

@@ -1,4 +1,4 @@
-"""Values of Kafka that the source decodes by itself: Avro, and the envelopes of Debezium."""
+"""Values of Kafka that the source decodes by itself: Avro, Protobuf, and the envelopes of Debezium."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 import secrets
 from contextlib import suppress
 from decimal import Decimal
+from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from pyspark.sql import Column, DataFrame
@@ -21,6 +22,7 @@ from pitstop.spark.base.columns import struct_of
 from pitstop.spark.base.naming import PARSED, REASON, TOMBSTONE, quoted
 from pitstop.spark.base.text_formats import CORRUPT
 from pitstop.spark.internals.avro_rows import SchemaPlace, avro_rows
+from pitstop.spark.internals.protobuf_rows import protobuf_rows
 
 TOMBSTONE_REASON = "The value is null, a tombstone."
 """The reason of a value that is null, where it is no change of a table."""
@@ -36,7 +38,33 @@ def with_avro(messages: DataFrame, source: Source) -> DataFrame:
     """Add the row of each value, and the reason why there is none. The value becomes a text."""
     columns = struct_of(source.schema or "")
     run = secrets.token_hex(8)
-    decoded = avro_rows(messages.sparkSession, F.col("value"), columns, _place_of_schemas(source), run)
+    return _with_decoded(messages, avro_rows(messages.sparkSession, F.col("value"), columns, _place_of_schemas(source), run))
+
+
+def with_protobuf(messages: DataFrame, source: Source) -> DataFrame:
+    """Add the row of each value, and the reason why there is none. The value becomes a text."""
+    columns, message = struct_of(source.schema or ""), source.options["message"]
+    place, descriptors = _descriptors(source)
+    try:
+        decoded = protobuf_rows(messages.sparkSession, F.col("value"), columns, descriptors, message)
+    except UsageError as error:
+        raise UsageError(f"{place} does not fit: {error}.") from None
+    return _with_decoded(messages, decoded)
+
+
+def _descriptors(source: Source) -> tuple[str, bytes]:
+    """Return the descriptors of a message of Protobuf, behind their place in words."""
+    options = source.options
+    if "descriptorSet" in options:
+        return f"The class of message {options['message']}", base64.b64decode(options["descriptorSet"])
+    file = Path(local_path(options["descriptorFile"], "The file of descriptors"))
+    try:
+        return f"The file of descriptors {file}", file.read_bytes()
+    except OSError as error:
+        raise UsageError(f"The file of descriptors {file} cannot be read: {error.strerror}.") from None
+
+
+def _with_decoded(messages: DataFrame, decoded: Column) -> DataFrame:
     return (
         messages.withColumn("__decoded", decoded)
         .withColumn(PARSED, F.col("__decoded.row"))
