@@ -16,6 +16,8 @@ class Registry:
     def __init__(self, user=None, password=""):
         """``user``: who alone may ask, with ``password``."""
         self.schemas, self.subjects, self.requests, self.port = {}, {}, [], 0
+        self.closed = set()
+        """The subjects that take no other schema."""
         self.status = None
         """The status of every answer, for a registry that is up and cannot answer; None: as it should be."""
         credentials = base64.b64encode(f"{user}:{password}".encode()).decode()
@@ -56,10 +58,8 @@ class Registry:
     def answer(self, path, authorization):
         """Return (status, answer)."""
         self.requests.append(path)
-        if self.status is not None:
-            return self.status, {"error_code": self.status * 100 + 1, "message": "Error in the backend data store"}
-        if self.authorization is not None and authorization != self.authorization:
-            return 401, {"error_code": 401, "message": "Unauthorized"}
+        if (refusal := self._refusal(authorization)) is not None:
+            return refusal
         if (by_id := re.fullmatch(r"/schemas/ids/(\d+)", path)) is not None:
             if int(by_id[1]) not in self.schemas:
                 return 404, {"error_code": 40403, "message": f"Schema {by_id[1]} not found"}
@@ -76,6 +76,23 @@ class Registry:
             return 200, {"subject": subject, "version": place, "id": number} | self._shown(self.schemas[number])
         return 404, {"error_code": 404, "message": "HTTP 404 Not Found"}
 
+    def take(self, path, text, authorization):
+        """Return (status, answer) for a schema that a client registers."""
+        self.requests.append(f"POST {path}")
+        if (refusal := self._refusal(authorization)) is not None:
+            return refusal
+        subject = unquote(re.fullmatch(r"/subjects/([^/]+)/versions", path)[1])
+        if subject in self.closed:
+            return 409, {"error_code": 409, "message": "Schema being registered is incompatible with an earlier schema"}
+        return 200, {"id": self.register(subject, json.loads(text)["schema"])}
+
+    def _refusal(self, authorization):
+        if self.status is not None:
+            return self.status, {"error_code": self.status * 100 + 1, "message": "Error in the backend data store"}
+        if self.authorization is not None and authorization != self.authorization:
+            return 401, {"error_code": 401, "message": "Unauthorized"}
+        return None
+
     def _shown(self, record):
         """Return a schema as the registry shows it: Avro is not named, and no references are none."""
         facts = {"schema": record["schema"]}
@@ -86,7 +103,13 @@ class Registry:
     def _handler(registry):
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self):
-                status, answer = registry.answer(self.path, self.headers.get("Authorization"))
+                self._send(*registry.answer(self.path, self.headers.get("Authorization")))
+
+            def do_POST(self):
+                text = self.rfile.read(int(self.headers["Content-Length"]))
+                self._send(*registry.take(self.path, text, self.headers.get("Authorization")))
+
+            def _send(self, status, answer):
                 body = json.dumps(answer).encode()
                 self.send_response(status)
                 self.send_header("Content-Type", _KIND)

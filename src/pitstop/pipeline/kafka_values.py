@@ -73,6 +73,38 @@ def values_of(
     return Values(schema, parsed, {}, {"escape": '"'} if value == "csv" else {})
 
 
+@dataclass(frozen=True)
+class AvroForm:
+    """The way in which a sink writes values of Avro."""
+
+    schema: str | None
+    """The record of Avro, as JSON; None: one that follows from the columns."""
+    registry: str | None = field(repr=False)
+    """The URL of the registry that has the schema; None: values begin without an id."""
+    subject: str | None
+    """The name of the schema in the registry; None: that of the topic's values."""
+
+
+def written_form(value_format: str, schema: str | None, registry: str | None, subject: str | None) -> AvroForm | None:
+    """Return the way in which a sink writes values of Avro; None: it writes JSON. UsageError if it cannot."""
+    if value_format not in ("json", "avro"):
+        raise UsageError(f"kafka writes values of json or avro, not {value_format!r}.")
+    if value_format == "json":
+        if any(part is not None for part in (schema, registry, subject)):
+            raise UsageError("avro_schema, schema_registry and subject are for value_format='avro'.")
+        return None
+    if schema is None and registry is None:
+        raise UsageError(
+            "Values of avro need a schema that their readers know: give schema_registry (a URL), avro_schema (a record of Avro), "
+            "or both."
+        )
+    if subject is not None and registry is None:
+        raise UsageError("subject is the name of the schema in a registry: give schema_registry.")
+    if schema is not None:
+        record_of(schema)
+    return AvroForm(schema, _checked_address(registry) if registry is not None else None, subject)
+
+
 def _avro(schema: str, registry: str | None, folder: str | None, writer: str | None) -> Values:
     if sum(place is not None for place in (registry, folder, writer)) != 1:
         raise UsageError(

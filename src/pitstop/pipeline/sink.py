@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Protocol, Self
 
 from pitstop.pipeline.iceberg_tables import PartitionField
 from pitstop.pipeline.kafka_security import KafkaSecurity
+from pitstop.pipeline.kafka_values import AvroForm
 
 
 class EpochInfo(Protocol):
@@ -163,6 +164,8 @@ class KafkaSink(Sink):
     """Settings of Kafka's producer, in the words of librdkafka."""
     security: KafkaSecurity | None = None
     """The way in which the producer signs in; None: none, or as the settings say."""
+    avro: AvroForm | None = None
+    """The way in which values of Avro are written; None: they are JSON, texts or bytes."""
 
     @property
     def expressions(self) -> tuple[Any, ...]:

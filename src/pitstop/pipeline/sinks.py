@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from pitstop.errors import UsageError
 from pitstop.machine.local_paths import local_path
@@ -12,6 +12,7 @@ from pitstop.pipeline.databases import check_postgres_url
 from pitstop.pipeline.iceberg_tables import catalog_properties, check_name, partition_fields
 from pitstop.pipeline.kafka_security import KafkaSecurity, security_of
 from pitstop.pipeline.kafka_source import TOPIC
+from pitstop.pipeline.kafka_values import written_form
 from pitstop.pipeline.sink import (
     CustomSink,
     DeltaSink,
@@ -118,6 +119,10 @@ def kafka(
     key: Any = None,
     value: Any = None,
     headers: Mapping[str, Any] | None = None,
+    value_format: Literal["json", "avro"] = "json",
+    avro_schema: str | None = None,
+    schema_registry: str | None = None,
+    subject: str | None = None,
     settings: Mapping[str, str] | None = None,
     security: KafkaSecurity | Mapping[str, Any] | None = None,
 ) -> Sink:
@@ -127,6 +132,12 @@ def kafka(
     ``key``, ``value`` and ``headers`` are column names or expressions. A text or binary column is written as it is, any other
     one as JSON; without ``value`` it is a JSON object of all columns. A null value is a tombstone. Rows with one key keep to one
     partition.
+
+    With ``value_format="avro"`` the value, which is a struct, or all columns, is written as a record of Avro. Its schema follows
+    from the columns, each of which may be null, or is the record ``avro_schema`` (JSON): fields get the columns of their names,
+    and those without a column their default. ``schema_registry`` is the URL of a registry that speaks Confluent's REST
+    (``https://user:${secret:REGISTRY_PASSWORD}@host:8081``): the job registers the schema there as ``subject`` (default:
+    ``<topic>-value``), and values begin with its id. Without a registry they begin without one.
 
     An epoch is written by four tasks, each in one transaction that also holds the mark of the epoch, so an epoch that is
     written again adds nothing. A reader may see a part of an epoch for a moment, but no row twice, and none of a task that
@@ -142,7 +153,8 @@ def kafka(
             raise UsageError(f"{name} is Pitstop's own: leave it out of settings.")
     consumers = tuple((name, str(setting)) for name, setting in (settings or {}).items())
     signing_in = security_of(security, settings or {})
-    return KafkaSink(servers, topic, key, value, tuple((headers or {}).items()), consumers, signing_in)
+    avro = written_form(value_format, avro_schema, schema_registry, subject)
+    return KafkaSink(servers, topic, key, value, tuple((headers or {}).items()), consumers, signing_in, avro)
 
 
 def postgres(

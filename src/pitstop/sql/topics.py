@@ -50,7 +50,7 @@ _DECODING = {
 DECODING_OPTIONS: AnyMapping[str, Callable[[str], object]] = dict.fromkeys(_DECODING, str)
 OP = "__op"
 """The column of a topic of changes that tells the change."""
-_READ_ONLY = ("avro", "protobuf", "debezium-json")
+_READ_ONLY = ("protobuf", "debezium-json")
 _NOT_IN_CSV = ("array", "map", "struct", "binary")
 
 
@@ -90,7 +90,12 @@ def write_topic(mapping: Mapping) -> Sink:
     """Return the sink of a topic. UsageError if its format has no place for a column."""
     key = quoted(KEY) if mapping.has(KEY) else None
     return sinks.kafka(
-        mapping.options["bootstrap.servers"], mapping.outside, key=key, value=_value(mapping), security=_security(mapping)
+        mapping.options["bootstrap.servers"],
+        mapping.outside,
+        key=key,
+        value=_value(mapping),
+        security=_security(mapping),
+        **_encoding(mapping),
     )
 
 
@@ -98,6 +103,8 @@ def objection(mapping: Mapping, writing: Writing) -> str | None:
     """Return why a topic is not written by a statement; None if it is."""
     if _format(mapping) in _READ_ONLY:
         return f" with valueFormat {_format(mapping)}"
+    if "schemaFolder" in mapping.options:
+        return " with schemaFolder"
     if writing is Writing.SINK and not mapping.has(KEY):
         return f" without a column {KEY}, use {Writing.INSERT} INTO"
     return None
@@ -111,6 +118,13 @@ def _security(mapping: Mapping) -> KafkaSecurity | None:
 
 def _decoding(mapping: Mapping) -> dict[str, Any]:
     return {argument: mapping.options[name] for name, argument in _DECODING.items() if name in mapping.options}
+
+
+def _encoding(mapping: Mapping) -> dict[str, Any]:
+    if _format(mapping) != "avro":
+        return {}
+    registry, schema = mapping.option("schema.registry.url", ""), mapping.option("valueAvroSchema", "")
+    return {"value_format": "avro", "schema_registry": registry or None, "avro_schema": schema or None}
 
 
 def _format(mapping: Mapping) -> str:

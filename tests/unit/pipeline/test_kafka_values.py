@@ -71,6 +71,22 @@ def ddl(*fields):
     )
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"value_format": "orc"}, "kafka writes values of json or avro, not 'orc'"),
+        ({"value_format": "avro"}, r"need a schema that their readers know: give schema_registry \(a URL\), avro_schema"),
+        ({"avro_schema": ONE}, "avro_schema, schema_registry and subject are for value_format='avro'"),
+        ({"value_format": "avro", "avro_schema": ONE, "subject": "a"}, "subject is the name of the schema in a registry"),
+        ({"value_format": "avro", "avro_schema": "{"}, "The schema of Avro is not JSON"),
+        ({"value_format": "avro", "schema_registry": "http://u:open@h:1"}, "must be the name of a secret"),
+    ],
+)
+def test_what_of_a_written_format_does_not_go_together_is_a_sentence(options, message):
+    with pytest.raises(UsageError, match=message):
+        ps.sinks.kafka("h:1", "t", **options)
+
+
 def test_a_record_of_avro_is_columns_with_names_that_it_defines_in_its_namespace():
     item = {"type": "record", "name": "Item", "fields": [{"name": "sku", "type": "string"}]}
     decimal = {"type": "fixed", "name": "Price", "size": 8, "logicalType": "decimal", "precision": 9, "scale": 2}

@@ -6,6 +6,7 @@ import pitstop as ps
 from pitstop.errors import UsageError
 from pitstop.machine.local_paths import local_path
 from pitstop.model.origin import ELSEWHERE
+from pitstop.pipeline.kafka_values import AvroForm
 from pitstop.pipeline.sink import KafkaSink, PostgresSink
 from pitstop.sql.compiling import compile_job
 from pitstop.sql.connectors import connector_of, placed
@@ -204,7 +205,7 @@ def test_a_topic_of_kafka_is_signed_in_to_by_options_that_say_what_security_says
         connector_of(wrong).source(wrong)
 
 
-def test_a_topic_of_avro_protobuf_or_changes_is_read_and_not_written():
+def test_a_topic_of_protobuf_or_changes_is_read_and_not_written_and_one_of_avro_is_both():
     registry = "'schema.registry.url' = 'https://u:${secret:P}@h:2'"
     avro = mapping(f"(a INT) TYPE Kafka OPTIONS ('bootstrap.servers' = 'h:1', 'valueFormat' = 'avro', {registry})")
     source = connector_of(avro).source(avro)
@@ -218,7 +219,12 @@ def test_a_topic_of_avro_protobuf_or_changes_is_read_and_not_written():
     protobuf = mapping(f"(a INT) TYPE Kafka OPTIONS ('bootstrap.servers' = 'h:1', {options})")
     source = connector_of(protobuf).source(protobuf)
     assert (source.parse, source.options["message"], source.options["descriptorFile"]) == ("protobuf", "shop.A", "/a.desc")
-    for topic in (avro, protobuf, changes):
+    sink = connector_of(avro).sink(avro)
+    assert sink.avro == AvroForm(None, "https://u:${secret:P}@h:2", None)
+    options = "'bootstrap.servers' = 'h:1', 'valueFormat' = 'avro', 'schemaFolder' = '/s'"
+    by_folder = mapping(f"(a INT) TYPE Kafka OPTIONS ({options})")
+    assert connector_of(by_folder).objection(by_folder, Writing.INSERT) == " with schemaFolder"
+    for topic in (protobuf, changes):
         for writing in Writing:
             assert connector_of(topic).objection(topic, writing) == f" with valueFormat {topic.options['valueFormat']}"
 

@@ -1,4 +1,4 @@
-"""Records of Avro as rows, by a Java function of ours around Apache Avro's own reader (java/AvroRows.java)."""
+"""Records of Avro as rows and back, by Java functions of ours around Apache Avro (java/AvroRows.java, java/AvroBytes.java)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from pyspark.sql import Column, SparkSession
 from pyspark.sql.types import StructType
 
+from pitstop.errors import UsageError
 from pitstop.spark.internals.java_code import new, shared_class
 from pitstop.spark.internals.jvm import session_of
 
-_FUNCTION = "AvroRows"
+_FUNCTION, _WRITER = "AvroRows", "AvroBytes"
 AWAY = r"java\.net\.ConnectException: (?P<sentence>The schema (?:registry|folder) .*)"
 """Matches the error by which the function says that schemas cannot be looked up now."""
 UNKNOWN_ID = r"AvroRows\$UnknownIdException: (?P<sentence>The schema (?:registry|folder) .*)"
@@ -42,3 +43,17 @@ def avro_rows(spark: SparkSession, value: Column, columns: StructType, place: Sc
     fields = (place.registry, place.authorization, place.folder, place.writer, place.reader, place.topics)
     function = new(spark, shared_class(spark, _FUNCTION), *fields, run, java_columns)
     return Column(function.of(value._jc))
+
+
+def avro_bytes(spark: SparkSession, row: Column, columns: StructType, schema: str, number: int | None) -> Column:
+    """Return the bytes of a record of Avro, behind 0 and the ``number`` of its schema if it has one; null for a row that is null.
+
+    ``columns`` are the columns of the row, whose times are numbers: days, or microseconds from 1970 on. UsageError if the schema
+    has no place for one of them.
+    """
+    java_columns = session_of(spark).parseDataType(columns.json())
+    function = new(spark, shared_class(spark, _WRITER), schema, -1 if number is None else number, java_columns)
+    problem = function.problem()
+    if problem is not None:
+        raise UsageError(problem)
+    return Column(function.of(row._jc))

@@ -18,9 +18,9 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import BinaryType, StringType
+from pyspark.sql.types import BinaryType, StringType, StructType
 
-from pitstop.errors import EngineError
+from pitstop.errors import EngineError, UsageError
 from pitstop.kit.counts import counted
 from pitstop.machine.named_secrets import revealed
 from pitstop.maps.json_form import OPTIONS
@@ -33,6 +33,7 @@ from pitstop.spark.base.looking import LOOK_SECONDS
 from pitstop.spark.base.naming import quoted
 from pitstop.spark.base.row_order import ORDER
 from pitstop.spark.sinks import LAST, EpochContext, SinkKind, take_all
+from pitstop.spark.sinks.kafka_avro import avro_value, schema_id, schema_of
 from pitstop.spark.sinks.map import json_of
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def write_kafka(sink: KafkaSink, rows: DataFrame, context: EpochContext) -> int:
     name = f"pitstop.{run.job_id}.{context.stage}"
     begins = (name, sink.topic, mark.token) not in _BEGUN
     writer = _TaskWriter(revealed(sink.servers), sink.topic, name, mark, names, client_settings(sink), begins)
-    messages = messages_of(sink, rows).repartition(TASKS, F.xxhash64(F.coalesce("key", "value")))
+    messages = messages_of(sink, rows, _schema_id(sink, rows, context)).repartition(TASKS, F.xxhash64(F.coalesce("key", "value")))
     run.ownership.check()
     run.begins()
     answers = messages.mapInArrow(writer, "messages bigint, problem string").collect()
@@ -86,18 +87,48 @@ def client_settings(sink: KafkaSink) -> tuple[tuple[str, str], ...]:
     return (*((name, revealed(setting)) for name, setting in sink.settings), *security.items())
 
 
-def messages_of(sink: KafkaSink, rows: DataFrame) -> DataFrame:
-    """Return ``key binary, value binary, headers map<string, binary>`` of each row."""
+def messages_of(sink: KafkaSink, rows: DataFrame, schema_id: int | None = None) -> DataFrame:
+    """Return ``key binary, value binary, headers map<string, binary>`` of each row.
+
+    ``schema_id``: of the schema of values of Avro; None if they begin without one.
+    """
     columns = [name for name in rows.columns if name != ORDER]
-    value = F.expr(f"to_json(struct({', '.join(map(quoted, columns))}), {OPTIONS})") if sink.value is None else None
+    value = None
+    if sink.value is None and sink.avro is None:
+        value = F.expr(f"to_json(struct({', '.join(map(quoted, columns))}), {OPTIONS})").cast("binary")
     expressions = {"__key": sink.key, "__value": sink.value} | {f"__header_{name}": column for name, column in sink.headers}
     computed = rows.withColumns({name: to_column(rows, column) for name, column in expressions.items() if column is not None})
+    if sink.avro is not None:
+        row, fields = _record(sink, computed, columns)
+        value = avro_value(computed, row, fields, schema_of(sink.avro, fields, sink.topic), schema_id)
     headers = [part for name, _ in sink.headers for part in (F.lit(name), _bytes(computed, f"__header_{name}"))]
     return computed.select(
         (F.lit(None).cast("binary") if sink.key is None else _bytes(computed, "__key")).alias("key"),
-        (value.cast("binary") if value is not None else _bytes(computed, "__value")).alias("value"),
+        (value if value is not None else _bytes(computed, "__value")).alias("value"),
         (F.create_map(*headers) if headers else F.lit(None).cast("map<string,binary>")).alias("headers"),
     )
+
+
+def _record(sink: KafkaSink, computed: DataFrame, columns: list[str]) -> tuple[Column, StructType]:
+    """Return the struct that becomes a record of Avro, behind its columns. UsageError if the value is no struct."""
+    if sink.value is None:
+        return F.struct(*map(quoted, columns)), StructType([computed.schema[name] for name in columns])
+    kind = computed.schema["__value"].dataType
+    if not isinstance(kind, StructType):
+        raise UsageError(f"A value of Avro is a struct, and not {kind.simpleString()}: write struct(...), or leave value out.")
+    return F.col("__value"), kind
+
+
+def _schema_id(sink: KafkaSink, rows: DataFrame, context: EpochContext) -> int | None:
+    if sink.avro is None:
+        return None
+    columns = [name for name in rows.columns if name != ORDER]
+    computed = rows if sink.value is None else rows.withColumn("__value", to_column(rows, sink.value))
+    schema = schema_of(sink.avro, _record(sink, computed, columns)[1], sink.topic)
+    try:
+        return schema_id(sink.avro, schema, sink.topic)
+    except EngineError as error:
+        raise EngineError(f"Sink '{context.stage}': {error}", **error.details) from None
 
 
 def _bytes(rows: DataFrame, column: str) -> Column:
@@ -112,7 +143,10 @@ def check_columns(sink: KafkaSink, rows: DataFrame) -> str | None:
     missing_package = OF_SINKS["kafka"].missing_package()
     if missing_package is not None:
         return missing_package
-    messages_of(sink, rows)
+    try:
+        messages_of(sink, rows)
+    except UsageError as error:
+        return f"{str(error).rstrip('.')}."
     return None
 
 
@@ -258,6 +292,6 @@ KIND = SinkKind(
     transactional=True,
     handles_epochs=True,
     placed=_placed,
-    secrets=("servers", "settings", "security"),
+    secrets=("servers", "settings", "security", "avro"),
     look=_look,
 )

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import base64
-import re
 import secrets
-from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
-from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -16,10 +13,10 @@ from pyspark.sql.types import DataType, DateType, StringType, StructField, Struc
 
 from pitstop.errors import UsageError
 from pitstop.machine.local_paths import local_path
-from pitstop.machine.named_secrets import names_in, noted, revealed_url
 from pitstop.pipeline.source import Source
 from pitstop.spark.base.columns import struct_of
 from pitstop.spark.base.naming import PARSED, REASON, TOMBSTONE, quoted
+from pitstop.spark.base.schema_registry import registry_at
 from pitstop.spark.base.text_formats import CORRUPT
 from pitstop.spark.internals.avro_rows import SchemaPlace, avro_rows
 from pitstop.spark.internals.protobuf_rows import protobuf_rows
@@ -82,27 +79,8 @@ def _place_of_schemas(source: Source) -> SchemaPlace:
     if "schemaFolder" in options:
         folder = str(local_path(options["schemaFolder"], "The schema folder"))
         return SchemaPlace(folder=folder, reader=reader, topics=topics)
-    url = _address(options["schemaRegistry"])
-    address = urlunsplit((url.scheme, url.netloc.rpartition("@")[2], url.path.rstrip("/"), "", ""))
-    if url.username is None:
-        return SchemaPlace(address, reader=reader, topics=topics)
-    user = f"{unquote(url.username)}:{unquote(url.password or '')}"
-    credentials = base64.b64encode(user.encode()).decode()
-    for name in names_in(options["schemaRegistry"]):
-        noted(credentials, name)
-    return SchemaPlace(address, f"Basic {credentials}", reader=reader, topics=topics)
-
-
-def _address(registry: str) -> SplitResult:
-    """Return the address of a registry, with the values of its secrets. UsageError, without these, if it is none."""
-    whole = revealed_url(registry)
-    with suppress(ValueError):  # whose words would have a part of a secret
-        url = urlsplit(whole)
-        if url.scheme in ("http", "https") and url.hostname and url.port != 0 and not re.search(r"\s", whole):
-            return url
-    names = sorted(set(names_in(registry)))
-    held = f"what secret {' or '.join(names)} holds" if names else repr(registry)
-    raise UsageError(f"schema_registry must be a URL with http:// or https:// and a host, and {held} is not one.")
+    registry = registry_at(options["schemaRegistry"])
+    return SchemaPlace(registry.address, registry.authorization, reader=reader, topics=topics)
 
 
 def with_changes(messages: DataFrame, source: Source) -> DataFrame:
