@@ -28,13 +28,15 @@ test: DRAW = $(if $(WHOLE),,--draw=$(or $(SHORT),$(COMMIT)))
 SPREAD = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # What holds with a store in PostgreSQL, too.
 ON_POSTGRES := tests/contract tests/unit/store tests/postgres tests/spark/sinks/test_postgres.py tests/spark/sources/test_postgres.py tests/e2e/test_postgres_source.py
+# What needs a broker that asks nobody to sign in: on a small one in the tiers, on Apache Kafka in `make test-kafka`.
+ON_KAFKA := $(addprefix tests/spark/sources/test_kafka,.py _places.py _avro.py _protobuf.py _debezium.py _sizes.py) tests/spark/sinks/test_kafka.py tests/spark/sinks/test_kafka_avro.py tests/spark/adopting/test_offsets.py tests/spark/adopting/test_sources.py tests/e2e/test_kafka.py tests/e2e/test_kafka_operations.py
 # Markers of the tiers (CONTRIBUTING.md): what CI runs after `make test`, and what has a target of its own alone.
 LONG := rules or long
 APART := matrix or hosts or members or page or kubernetes
 # Servers, runs and Spark's Python workers start by the thousand in the tests: each would compile what it imports anew where this is set.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install docs dist demo story story-page story-kafka test test-fast test-long compatibility support-matrix stage-chains soak fuzz test-security chaos simulation test-postgres test-hosts test-members web test-web kubernetes-rig tutorial test-kubernetes \
+.PHONY: help install docs dist demo story story-page story-kafka test-kafka test test-fast test-long compatibility support-matrix stage-chains soak fuzz test-security chaos simulation test-postgres test-hosts test-members web test-web kubernetes-rig tutorial test-kubernetes \
 	bench bench-beside bench-peers lint lock pictures clean
 
 help:
@@ -53,6 +55,7 @@ help:
 	@echo "make test-security [MINUTES=10] [SEED=1]  every door attacked as every role and as another user of the machine; then at random"
 	@echo "make simulation [SCHEDULES=5000]  random schedules of crashes of control plane and runs, without a JVM"
 	@echo "make chaos [MINUTES=10] [SEED=1]  a cluster, three jobs, and all that can go wrong; not a row lost or doubled"
+	@echo "make test-kafka         the tests of Kafka on Apache Kafka instead of a small broker"
 	@echo "make test-postgres [SHORT=1]  the store's tests with PostgreSQL, installed by apt if there is none"
 	@echo "make test-members       jobs follow the members of a cluster; its short form is the story in test-long"
 	@echo "make test-hosts         members on several hosts, made of network namespaces, whose wires are cut; needs root"
@@ -89,6 +92,9 @@ demo: $(STAMP)
 story: $(STAMP)
 	@cd examples/fleet && ../../$(PY) story.py
 	@$(MAKE) -s story-page
+
+test-kafka: $(STAMP) classes
+	@PITSTOP_BROKER=apache $(PY) -m pytest -n 1 --dist loadfile $(ON_KAFKA) $(DRAW)
 
 story-page: $(WEB)
 	@mkdir -p docs/pictures

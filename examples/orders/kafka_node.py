@@ -41,9 +41,10 @@ def broker_jars() -> list[Path]:
 class KafkaNode:
     """A broker that is its own controller, with its logs in a folder. It may be killed, and started again on its port."""
 
-    def __init__(self, folder: Path, settings: dict[str, str] | None = None) -> None:
-        """``settings`` are those of the broker, beside what one node needs."""
-        self._folder, self._settings = folder, settings or {}
+    def __init__(self, folder: Path, settings: dict[str, str] | None = None, cluster: str = CLUSTER_ID) -> None:
+        """``settings`` are those of the broker, beside what one node needs; ``cluster`` is the id of its cluster, a UUID in 22
+        characters of base64."""
+        self._folder, self._settings, self._cluster = folder, settings or {}, cluster
         self._port, self._controller = free_port(), free_port()
         self.servers = f"127.0.0.1:{self._port}"
         self.process: subprocess.Popen[bytes] | None = None
@@ -121,7 +122,7 @@ class KafkaNode:
             **self._settings,
         }
         self._properties.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
-        format_ = self._java("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(self._properties))
+        format_ = self._java("kafka.tools.StorageTool", "format", "-t", self._cluster, "-c", str(self._properties))
         done = subprocess.run(format_, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             shutil.rmtree(self._folder, ignore_errors=True)

@@ -1,9 +1,10 @@
-"""A small Kafka on a free port, and what tests do with its topics."""
+"""A small Kafka on a free port, or Apache's own, and what tests do with its topics."""
 
 import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,8 +15,18 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from pitstop.kit.waiting import wait_until
 
-SCRIPT = Path(__file__).parents[2] / "scripts" / "kfake"
+APACHE = os.environ.get("PITSTOP_BROKER") == "apache"
+"""True if brokers that ask nobody to sign in are Apache Kafka: `make test-kafka`."""
+ROOT = Path(__file__).parents[2]
+SCRIPT = ROOT / "scripts" / "kfake"
+sys.path.insert(0, str(ROOT / "examples" / "orders"))
 SECONDS = 30
+
+
+def apache_kafka(folder, cluster):
+    from kafka_node import KafkaNode
+
+    return KafkaNode(folder, cluster=cluster)
 
 
 class Broker:
@@ -26,7 +37,8 @@ class Broker:
         ``clients``: they need one of theirs; ``cluster``: the id of its cluster."""
         self.folder, self.port = folder, 0
         self.arguments = [*(["-user", user] if user else []), *(["-tls", str(tls)] if tls else []), *(["-clients"] * clients)]
-        self.arguments += ["-cluster", cluster]
+        self.cluster = f"{cluster:A<22.6}" if APACHE else cluster
+        self.arguments += ["-cluster", self.cluster]
         self.environment = os.environ | {"KFAKE_PASSWORD": password}
         self.reach: dict[str, str | int | float | bool] = {}
         """What librdkafka must know, beside the address, for the tests' own clients."""
@@ -39,22 +51,37 @@ class Broker:
             self.reach |= own
         if user or tls:
             self.reach["security.protocol"] = ("SASL_" if user else "") + ("SSL" if tls else "PLAINTEXT")
+        self.node = apache_kafka(folder / "apache", self.cluster) if APACHE and not self.reach else None
+        if self.node is None:
+            self.program = self._built()
+        self.start()
+
+    def _built(self):
         built = subprocess.run([SCRIPT], capture_output=True, text=True, check=False)
         if built.returncode == 3:
             pytest.skip(built.stderr.strip())
         assert built.returncode == 0, built.stderr
-        self.program = built.stdout.strip()
-        self.start()
+        return built.stdout.strip()
 
     def start(self):
+        if self.node is not None:
+            self.node.start()
+            self.servers = self.node.servers
+        else:
+            self._start_small()
+        self.port = int(self.servers.rpartition(":")[2])
+        self.admin = AdminClient(self.reach | {"bootstrap.servers": self.servers})
+
+    def _start_small(self):
         command = [self.program, "-dir", str(self.folder), *(["-port", str(self.port)] if self.port else []), *self.arguments]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=self.environment)
         self.servers = self.process.stdout.readline().strip()
         assert self.servers, "the broker did not start"
-        self.port = int(self.servers.rpartition(":")[2])
-        self.admin = AdminClient(self.reach | {"bootstrap.servers": self.servers})
 
     def kill(self):
+        if self.node is not None:
+            self.node.kill()
+            return
         self.process.send_signal(signal.SIGKILL)
         self.process.wait(SECONDS)
         self.process.stdout.close()

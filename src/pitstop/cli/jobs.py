@@ -245,6 +245,7 @@ def rollback(
     renamed: Renamed = None,
     allow_drop: AllowDrop = None,
     shared: Shared = False,
+    seek: Seek = None,
     state: Annotated[
         StateAtStart,
         typer.Option(
@@ -265,15 +266,15 @@ def rollback(
     status = call.service().job(job)
     if to is not None:
         call.say(f"Updating job {describe(status)} to the code, arguments and options of version {to}...")
-        options = renamed_option(renamed) | drop_option(allow_drop) | shared_option(shared)
+        options = renamed_option(renamed) | drop_option(allow_drop) | shared_option(shared) | seek_option(seek)
         with call.waiting("Checking that version, then changing over"):
             result = call.service().go_back(status.id, to, options, watch, state, write_again)
         _say_updated(call, result)
         return
-    if watch or renamed or allow_drop or shared or write_again or state is not StateAtStart.PRESENT:
+    if watch or renamed or allow_drop or shared or seek or write_again or state is not StateAtStart.PRESENT:
         raise UsageError(
-            "--watch, --renamed, --allow-drop, --allow-shared, --state and --write-again belong to an update: give --to VERSION, "
-            "too."
+            "--watch, --renamed, --allow-drop, --allow-shared, --seek, --state and --write-again belong to an update: give "
+            "--to VERSION, too."
         )
     call.say(f"Rolling back job {describe(status)}...")
     call.service().do(status.id, Rollback())

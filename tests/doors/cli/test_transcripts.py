@@ -482,6 +482,15 @@ def test_seek_is_an_option_of_one_start_with_a_place_for_each_source(cli, state,
     assert (code, "a job without a snapshot has none" in err) == (2, True)
 
 
+def test_going_back_puts_a_source_to_another_place_only_with_a_version(cli, state, artifact):
+    running(state, text=ONE)
+    assert cli("update", JOB, artifact(ONE, "two.py"))[0] == 0
+    code, _, err = cli("rollback", "--seek", "orders=latest", JOB)
+    assert (code, "belong to an update: give --to VERSION" in err) == (2, True)
+    assert cli("rollback", "--to", "1", "--seek", "orders=latest", JOB)[0] == 0
+    assert {option.name: option.value for option in state.options(JOB)}["seek"] == {"orders": "latest"}
+
+
 def test_check_counts_what_may_be_dropped(cli, state, artifact):
     running(state, text=TWO)
     code, out, _ = cli("check", "-j", JOB, artifact(ONE), "--allow-drop")
