@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from pitstop.machine.java import OLDEST
-from pitstop.main.app import commands
+from pitstop.main.commands import commands
 from pitstop.server.settings import Settings
 from tests.doubles.http import serving
 from tests.doubles.service import ScriptedService

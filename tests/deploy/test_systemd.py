@@ -17,7 +17,7 @@ from pitstop.cli.exits import Exit
 from pitstop.client import connect
 from pitstop.errors import PitstopError
 from pitstop.kit.waiting import wait_until
-from pitstop.main.app import commands
+from pitstop.main.commands import commands
 from pitstop.main.settings_file import settings_of
 from pitstop.model.job import JobState
 

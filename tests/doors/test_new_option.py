@@ -30,7 +30,7 @@ config.JobConfig, config.OPTIONS = JobConfig, (*config.OPTIONS, toy)
 from fastapi.testclient import TestClient
 from pitstop.cli.job_options import complete_option
 from pitstop.client.http import HttpService
-from pitstop.main.app import app
+from pitstop.main.commands import app
 from pitstop.main.reference import commands_part, options_page
 from pitstop.errors import UsageError
 from pitstop.kit.jsonable import from_json, to_json

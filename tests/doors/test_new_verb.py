@@ -66,7 +66,7 @@ PROGRAM = """
 import json, os, subprocess, sys
 from pathlib import Path
 import pitstop
-from pitstop.main.app import app
+from pitstop.main.commands import app
 from pitstop.main.reference import commands_part
 from pitstop.client.handles import JobHandle
 from pitstop.client.http import HttpService

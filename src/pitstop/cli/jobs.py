@@ -227,9 +227,11 @@ def configure(
     options: Annotated[list[str], typer.Argument(metavar="KEY=VALUE", help="Options", autocompletion=complete_option)],
 ) -> None:
     """Change options of a suspended job: its next run has them. Options that saved state depends on need an update."""
+    # What is wrong with it is told first, whatever the state of the job.
+    request = Configure(job_options(options, "configure takes KEY=VALUE")).checked()
     status = call.service().job(job)
     refuse_not_suspended(job, status)
-    call.service().do(status.id, Configure(job_options(options, "configure takes KEY=VALUE")))
+    call.service().do(status.id, request)
     _done(call, status, "configured")
 
 

@@ -1,162 +1,101 @@
-"""The command ``pitstop``."""
+"""The command ``pitstop``: reads what the command needs that is called, and runs it."""
 
 from __future__ import annotations
 
 import os
 import sys
 from copy import copy
-from enum import StrEnum
-from functools import cache
-from typing import Annotated, cast
+from types import ModuleType
+from typing import cast
 
 import typer
 from typer.core import TyperGroup
 from typer.main import get_command, get_command_name
 from typer.models import CommandInfo
 
-from pitstop.cli import (
-    adopting,
-    apply,
-    artifacts,
-    backups,
-    cluster,
-    connectors,
-    doctor,
-    init,
-    job_logs,
-    jobs,
-    maps,
-    nouns,
-    page,
-    show,
-    snapshots,
-    sql,
-    states,
-    verbs,
-    waiting,
-)
 from pitstop.cli.context import Call, fail
 from pitstop.cli.exits import Exit
-from pitstop.cli.register import HELP_OPTIONS, Group, OutputFormat, TokenFile, Url, Verbosity, register, silence
+from pitstop.cli.register import silence
 from pitstop.cli.terminal import plain_output
-from pitstop.kit.version import __version__
 from pitstop.kit.wire import check_text
-from pitstop.main.executor import executor
-from pitstop.main.member import member
-from pitstop.main.operator import operator
-from pitstop.main.pgwire import pgwire
-from pitstop.main.restoring import restore, withdraw
-from pitstop.main.serve import serve
-from pitstop.main.state_rows import rows_of
-from pitstop.main.support import support_bundle
+from pitstop.main.frame import new_app
 
-app = typer.Typer(
-    name="pitstop",
-    cls=Group,
-    invoke_without_command=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": HELP_OPTIONS},
+_SHOW = (
+    *("list-jobs", "list-kept-states", "status", "events", "history", "metrics", "graph", "versions", "options", "audit"),
+    "log-level",
 )
 
 
-class Shell(StrEnum):
-    """Shells that commands can be completed in."""
+def _add_home(command: str, app: typer.Typer) -> bool:
+    """Add a command of a client, with the others of its module; return False if it is another one.
 
-    BASH = "bash"
-    ZSH = "zsh"
-    FISH = "fish"
-
-
-def _version(is_asked: bool) -> None:
-    if is_asked:
-        print(f"pitstop {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def options(
-    context: typer.Context,
-    url: Url = None,
-    token_file: TokenFile = None,
-    verbosity: Verbosity = False,
-    output: OutputFormat = None,
-    version: Annotated[
-        bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Show the version and exit.")
-    ] = False,
-) -> None:
-    """Named streaming jobs on Spark that can be stopped, changed and resumed without losing their place.
-
-    The options -t, --token-file, -v and -o may stand before or after the command.
+    No other module is loaded: that takes as long as a request.
     """
-    context.obj.override(url, token_file, verbosity, output)
-    if context.invoked_subcommand is None:
-        print(context.get_help())
+    home: ModuleType
+    match command:
+        case "apply":
+            from pitstop.cli import apply
 
+            home = apply
+        case "artifacts":
+            from pitstop.cli import artifacts
 
-def completion(call: Call, shell: Annotated[Shell, typer.Argument(help="Whose script to print")]) -> None:
-    """Print a shell's completion script, such as for: source <(pitstop completion bash)"""
-    from typer.completion import get_completion_script
+            home = artifacts
+        case "backup":
+            from pitstop.cli import backups
 
-    print(get_completion_script(prog_name="pitstop", complete_var="_PITSTOP_COMPLETE", shell=shell.value))
+            home = backups
+        case "connectors" | "fetch-jars":
+            from pitstop.cli import connectors
 
+            home = connectors
+        case "init":
+            from pitstop.cli import init
 
-def help(
-    call: Call, command: Annotated[list[str] | None, typer.Argument(metavar="COMMAND", help="Such as: job list")] = None
-) -> None:
-    """Show the help of a command, or the list of all."""
-    assert call.context is not None
-    context = call.context.find_root()
-    for word in command or ():
-        group = context.command
-        inner = group.get_command(context, word) if isinstance(group, TyperGroup) else None
-        if inner is None:
-            call.context.fail(f"There is no command '{' '.join(command or ())}': see pitstop help.")
-        context = type(context)(inner, info_name=word, parent=context)
-    print(context.get_help())
+            home = init
+        case "logs":
+            from pitstop.cli import job_logs
 
+            home = job_logs
+        case "submit" | "check" | "update" | "configure" | "rollback":
+            from pitstop.cli import jobs
 
-init.add_to(app)
-register(app, help)
-register(app, serve)
-register(app, member)
-register(app, operator)
-app.command("executor", hidden=True)(executor)
-page.add_to(app)
-jobs.add_to(app)
-verbs.add_to(app)
-apply.add_to(app)
-waiting.add_to(app)
-show.add_to(app)
-job_logs.add_to(app)
-snapshots.add_to(app)
-sql.add_to(app)
-register(app, pgwire)
-artifacts.add_to(app)
-connectors.add_to(app)
-doctor.add_to(app, rows_of)
-adopting.add_to(app)
-app.add_typer(maps.app, name="map")
-app.add_typer(states.app, name="snapshot")
-app.add_typer(cluster.app, name="cluster")
-nouns.add_to(app)
-backups.add_to(app)
-register(app, restore)
-register(app, withdraw)
-register(app, support_bundle, "support-bundle")
-register(app, completion)
+            home = jobs
+        case name if name in _SHOW:
+            from pitstop.cli import show
 
+            home = show
+        case "save-snapshot" | "list-snapshots" | "delete-snapshot":
+            from pitstop.cli import snapshots
 
-@cache
-def commands() -> TyperGroup:
-    """Return all commands. Typer reads each of them anew otherwise, which takes a tenth of a second."""
-    return cast(TyperGroup, get_command(app))
+            home = snapshots
+        case "sql":
+            from pitstop.cli import sql
+
+            home = sql
+        case "suspend" | "resume" | "restart" | "cancel" | "delete" | "discard":
+            from pitstop.cli import verbs
+
+            home = verbs
+        case "wait":
+            from pitstop.cli import waiting
+
+            home = waiting
+        case _:
+            return False
+    home.add_to(app)
+    return True
 
 
 def _read_for(arguments: list[str]) -> TyperGroup:
     """Return all commands, or the one that the first argument names: to read the others takes longer than a request."""
     first = arguments[0] if arguments else ""
+    single = new_app()
+    if "_PITSTOP_COMPLETE" not in os.environ and _add_home(first, single):
+        single.registered_commands = [each for each in single.registered_commands if _name_of(each) == first]
+        return cast(TyperGroup, get_command(single))
+    from pitstop.main.commands import app, commands  # loads all of them
+
     chosen = [each for each in app.registered_commands if each.callback is not None and _name_of(each) == first != "help"]
     groups = [each for each in app.registered_groups if each.name == first]
     if not (chosen or groups) or "_PITSTOP_COMPLETE" in os.environ:

@@ -17,7 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from pitstop.cli.exits import Exit
 from pitstop.cli.register import SYNONYMS, examples_of
-from pitstop.main.app import app
+from pitstop.main.commands import app
 from pitstop.model.config import OPTIONS
 from pitstop.model.options import Option, as_written
 from pitstop.model.retention import KEPT, USUAL

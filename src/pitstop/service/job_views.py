@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pitstop.control.ports.registry import Registry
-from pitstop.control.trying import requests_of, tried
 from pitstop.errors import ConflictError, NotFoundError
 from pitstop.kit.wire import Moment, described
 from pitstop.model.config import OPTIONS, JobConfig
@@ -16,6 +14,9 @@ from pitstop.model.job import Job, KeptVersion, Version
 from pitstop.model.layout import StageKind
 from pitstop.model.operation import Verb
 from pitstop.plan.model import Plan, PlanStage
+
+if TYPE_CHECKING:
+    from pitstop.control.ports.registry import Registry
 
 
 @described
@@ -183,6 +184,8 @@ def options_of(job: Job) -> list[OptionInForce]:
 
 def verbs_of(registry: Registry, job: Job) -> list[JobVerb]:
     """Return the verbs that a user can ask of a job, each with the outcome that it would have now."""
+    from pitstop.control.trying import requests_of, tried  # not for clients, which would load the control plane
+
     verbs = []
     for request in requests_of(job):
         trial = tried(registry, job, request)

@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from pitstop.main.app import commands
+from pitstop.main.commands import commands
 from pitstop.model.job import JobState
 from tests.doors.doors import brought_to, running
 
@@ -135,6 +135,24 @@ def test_a_value_that_begins_like_json_and_is_none_is_refused(cli, value):
 def test_a_setting_without_a_value_is_refused_in_the_words_of_its_command(cli, state):
     brought_to(state, JobState.SUSPENDED, "x")
     assert cli("configure", "x", "nonsense") == (USAGE, "", f"ERROR: configure takes KEY=VALUE, not 'nonsense'.{HINT}")
+
+
+@pytest.mark.parametrize("state_name", ["RUNNING", "FAILED", "SUSPENDED"])
+@pytest.mark.parametrize(
+    ("setting", "sentence"),
+    [
+        ("nonsense=1", "Unknown job option: nonsense. There are: "),
+        ("nonsense", "configure takes KEY=VALUE, not 'nonsense'."),
+        ("snapshot_interval=soon", "'soon' is no snapshot_interval: "),
+        ("partitions=3", "partitions is not supported for configure: "),
+    ],
+)
+def test_a_wrong_setting_is_told_before_the_state_of_the_job(cli, state, state_name, setting, sentence):
+    brought_to(state, JobState(state_name), "x")
+    code, out, err = cli("configure", "x", setting)
+    assert (code, out) == (USAGE, "")
+    assert err.startswith(f"ERROR: {sentence}")
+    assert "Current state" not in err
 
 
 @pytest.mark.parametrize(

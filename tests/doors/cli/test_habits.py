@@ -18,7 +18,7 @@ from pitstop.cli.register import SECTIONS, SYNONYMS, examples_of
 from pitstop.cli.together import together
 from pitstop.client.http import HttpService
 from pitstop.errors import NotFoundError, UnreachableError, WaitTimeoutError
-from pitstop.main.app import commands
+from pitstop.main.commands import commands
 from pitstop.model.job import JobState
 from pitstop.model.operation import Cancel, Export, Suspend
 from tests.doors.cli.test_lines_of_the_page import understood

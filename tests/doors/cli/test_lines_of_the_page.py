@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pitstop.main.app import commands
+from pitstop.main.commands import commands
 
 LINES = json.loads((Path(__file__).parent / "lines_of_the_page.json").read_text())
 

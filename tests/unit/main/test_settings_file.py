@@ -6,7 +6,7 @@ import pytest
 import typer.main
 
 from pitstop.errors import UsageError
-from pitstop.main.app import commands
+from pitstop.main.commands import commands
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from pitstop import server
 from pitstop.cli.context import Call
 from pitstop.errors import UsageError
 from pitstop.machine.private import write_private
-from pitstop.main.app import app
+from pitstop.main.commands import app
 from pitstop.model.retention import USUAL, Retention
 from pitstop.server.settings import Settings, kept_token
 
