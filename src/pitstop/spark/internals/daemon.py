@@ -7,6 +7,7 @@ Sessions name this module in their settings (settings.py); in one that does not 
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Callable
@@ -18,6 +19,8 @@ from pyspark import daemon
 
 _WORKER = "pyspark.worker"
 _run_worker = daemon.worker
+_LOGGER = "pitstop.engine"
+_HUNG_UP = (BrokenPipeError, ConnectionResetError)
 OUTPUT_VARIABLE = "PITSTOP_ENGINE_OUTPUT"
 """The variable of workers whose errors go into the log of a job. What they print is to go there, too."""
 
@@ -28,7 +31,26 @@ def _worker(sock: socket, authenticated: bool) -> int:
         os.dup2(2, 1)  # the daemon itself tells Java its port there
     if sys.argv[1:] == [_WORKER]:
         _prepare()
-    return _run_worker(sock, authenticated)
+    try:
+        return _run_worker(sock, authenticated)
+    except _HUNG_UP:
+        _tell_hung_up()
+        return 1  # Spark's daemon then ends the process
+
+
+def _print(*words: object, **options: Any) -> None:
+    """Print in the place of Spark's daemon, but for traces about a JVM that wants the rest of a task's rows no more.
+
+    It hangs up after a limit, as a job stops, and when another task has failed, which is told by itself.
+    """
+    if isinstance(sys.exc_info()[1], _HUNG_UP):
+        _tell_hung_up()
+    else:
+        print(*words, **options)
+
+
+def _tell_hung_up() -> None:
+    logging.getLogger(_LOGGER).debug("a task's rows were wanted no more: %s", sys.exc_info()[1])
 
 
 @cache
@@ -63,6 +85,12 @@ def _prepare() -> None:
     worker.read_udfs = read
 
 
-if __name__ == "__main__":
+def take_over() -> None:
+    """Let Spark's daemon run our worker, and print in our way."""
     daemon.worker = _worker
+    daemon.print = _print  # type: ignore[attr-defined]
+
+
+if __name__ == "__main__":
+    take_over()
     daemon.manager()
