@@ -9,6 +9,7 @@ import pitstop as ps
 from pitstop.kit.waiting import wait_until
 from pitstop.model.job import Progress
 from pitstop.model.left_out import LeftOut
+from pitstop.model.sample import Sample
 from pitstop.plan.cuts import cuts_of
 from pitstop.spark.lowering.compile import compile_pipeline
 from pitstop.spark.lowering.lowering import Lowering
@@ -105,3 +106,23 @@ def _observed(frame):
     """Names of all observations in the plan of a DataFrame."""
     plan = frame._jdf.queryExecution().analyzed().toString()
     return sorted(set(re.findall(r"CollectMetrics ([^,]+),", plan)))
+
+
+def test_a_job_has_no_watermark_before_its_first_event_so_no_chart_begins_in_1970(spark, tmp_path):
+    """Spark itself says 1970 in the first epoch: 56 years behind the clock."""
+    tail, harness = Tail(tmp_path, "cars"), Harness(spark, tmp_path)
+    p, now = ps.Pipeline(), round(time.time())
+    tail.stage(p).write_to(ps.sinks.noop(), name="out")
+    tracker = ProgressTracker(compile_pipeline(spark, p), Progress(), lambda *_: None)
+    running = harness.start(p, tmp_path / "checkpoint", 2)
+    lags = []
+    running.writer.before_epoch(lambda: tracker.look(running.query))
+    for step in range(3):
+        tail.feed(("a", 1, now + step))
+        tail.wait_until_read(running)
+        assert wait_until(lambda: tracker.look(running.query) or tracker.last_epoch >= running.checkpoint.committed(), 60)
+        lags.append(Sample.of(tracker.progress, 1, time.time(), 1).watermark_lag_ms)
+    running.stop(60)
+    assert lags[0] is None or lags[0] < 600_000, "the first epoch knows no event"
+    assert lags[-1] is not None, lags
+    assert 0 <= lags[-1] < 600_000, lags

@@ -274,4 +274,6 @@ def _watermark(progress: StreamingQueryProgress, before: int | None) -> int | No
     if not text:
         return before
     watermark = milliseconds_of(text)
-    return None if watermark == LOWEST_MS else watermark
+    # Before the first event Spark tells 1970, also where the query's watermarks begin earlier.
+    begins = watermark == LOWEST_MS or (watermark == 0 and before is None)
+    return None if begins else watermark
