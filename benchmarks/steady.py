@@ -21,7 +21,7 @@ from pathlib import Path
 import httpx2
 
 from doors import PLAN, STAGES
-from pitstop.errors import SnapshotError
+from pitstop.errors import ConflictError, SnapshotError
 from pitstop.kit.ids import new_job_id, new_lineage
 from pitstop.launchers.processes import find, handle_in, own_handle
 from pitstop.launchers.wake import UnixSocketWake
@@ -71,6 +71,12 @@ class Epochs:
 
     def committed_at(self, epoch):
         return time.time()
+
+    def execution(self, epochs):
+        return {"stages": [], "plan": "", "peekable": []}
+
+    def peek(self, stage, limit, seconds):
+        raise ConflictError("There are no rows here.")
 
     def stop(self, seconds):
         return self.look().epoch

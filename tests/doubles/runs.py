@@ -6,12 +6,14 @@ import dataclasses
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from pitstop.control.ports.launcher import RunHandle, RunSpec
 from pitstop.control.ports.wake import CONTROL
-from pitstop.errors import EngineError, FencedError, PitstopError
+from pitstop.errors import EngineError, FencedError, PitstopError, WaitTimeoutError
 from pitstop.kit.ids import new_lineage
 from pitstop.kit.version import __version__
+from pitstop.machine.questions import QuestionBox
 from pitstop.model.config import JobConfig
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, Progress
@@ -70,6 +72,8 @@ class _NothingToRead:
     def run(self) -> None:
         """Do nothing: there is nothing to read."""
 
+    progress = Progress(input_rows=7)
+
     def done(self) -> int:
         return 0
 
@@ -117,6 +121,19 @@ class ScriptedQuery:
     def committed_at(self, epoch: int) -> float | None:
         return self._checkpoint.committed_at(epoch)
 
+    def execution(self, epochs: int) -> dict[str, Any]:
+        """Return what Spark would remember of one epoch: a stage whose second partition is slow."""
+        times = [[0, 10, 5, True], [1, 400, 95, True], [2, 20, 7, True]]
+        steps = ["Exchange", "WholeStageCodegen (2)", "StateStoreSave"]
+        stage = {"epoch": 3, "stage": 7, "steps": steps, "tasks": 3, "times": times}
+        return {"stages": [stage], "plan": "== Physical Plan ==\nStateStoreSave [k], opId = 0", "peekable": ["speed", "silent"]}
+
+    def peek(self, stage: str, limit: int, seconds: float) -> dict[str, Any]:
+        """Return numbers from 0 on as the rows of a stage; the stage ``silent`` gives none in time."""
+        if stage == "silent":
+            raise WaitTimeoutError(f"Stage 'silent' has given no row in {seconds:.0f} seconds.")
+        return {"columns": [["n", "bigint"]], "rows": [[n] for n in range(limit)], "more": True}
+
     def stop(self, seconds: float) -> int:
         return self._checkpoint.committed()
 
@@ -146,8 +163,11 @@ class ThreadRun:
     ) -> None:
         self.token = spec.token
         self._database, self._wake, self._runtime = database, wake, ScriptedRuntime(data, now)
+        questions = QuestionBox(data.job(spec.job_id).questions)
         link = SqlRunnerLink(database, wake, retention=lambda: retention)
-        self._runner = Runner(spec.job_id, spec.token, handle, link, wake, self._runtime, _at_once, log=lambda *_: None)
+        self._runner = Runner(
+            spec.job_id, spec.token, handle, link, wake, self._runtime, _at_once, log=lambda *_: None, questions=questions
+        )
         self._waiter, self._killed = wake.waiter(spec.job_id), threading.Event()
         self._thread = threading.Thread(target=self._run, name=handle, daemon=True)
         self._thread.start()

@@ -18,6 +18,7 @@ SCREENS = {
     "job's versions": "/jobs/fleet-ingest?tab=versions",
     "job's configuration": "/jobs/fleet-ingest?tab=configuration",
     "job's log": "/jobs/fleet-ingest?tab=log",
+    "job's tasks": "/jobs/fleet-ingest?tab=tasks",
     "job's events": "/jobs/fleet-ingest?tab=events",
     "failed job": "/jobs/broken",
     "update": "/jobs/fleet-ingest/update",

@@ -100,7 +100,7 @@ class Batch:
     """What is run once (runner.runtime.Whole)."""
 
     def __init__(self, moments):
-        self._moments = moments
+        self._moments, self.progress = moments, Progress()
 
     def run(self):
         self._moments.one()

@@ -102,7 +102,7 @@ def job_lines(job: JobStatus, by_part: bool = False) -> list[str]:
     ``by_part``: the lag of a source is told of each of its parts, too.
     """
     progress = job.progress
-    counts = progress.epoch >= 0 or progress.input_rows > 0  # a batch has no epochs: its log tells of its rows
+    counts = progress.epoch >= 0 or progress.input_rows > 0  # a batch has no epochs
     facts = {
         "ID": job.id,
         "Name": job.display_name,

@@ -16,6 +16,7 @@ from pitstop.errors import NotFoundError, UnreachableError, WaitTimeoutError
 from pitstop.kit.ids import new_job_id
 from pitstop.model.adoption import Adoption
 from pitstop.model.audit import AuditEntry
+from pitstop.model.execution import EPOCHS, ExecutionFacts
 from pitstop.model.job import JobState
 from pitstop.model.operation import Answer, CancelAndExport, Configure, Export, StateAtStart, UserRequest
 from pitstop.model.snapshot import SnapshotManifest, SnapshotRecord
@@ -133,6 +134,15 @@ class HttpService(HttpMaps):
 
     def graph(self, name_or_id: str, version: int | None = None) -> JobGraph:
         return self._get(JobGraph, _job(name_or_id) + "/graph", version=version)
+
+    def execution(self, name_or_id: str, epochs: int = EPOCHS) -> ExecutionFacts:
+        return self._get(ExecutionFacts, _job(name_or_id) + "/execution", epochs=epochs)
+
+    def peek(self, name_or_id: str, stage: str, limit: int = 20, wait_seconds: float = 30.0) -> StateRows:
+        if not stage.strip(".") or "/" in stage:
+            raise NotFoundError(f"Job '{name_or_id}' has no stage '{stage}'.")
+        path, body = f"{_job(name_or_id)}/stages/{quote(stage, safe='')}/peek", {"limit": limit, "wait_seconds": wait_seconds}
+        return self._ask(StateRows, "POST", path, json=body, timeout=timeout_of(wait_seconds), repeatable=True)
 
     def versions(self, name_or_id: str) -> list[JobVersion]:
         return self._get(list[JobVersion], _job(name_or_id) + "/versions")

@@ -8,6 +8,7 @@ from typing import Any, Literal, Unpack
 
 from pitstop.client.listener import StatusListener, kept_events
 from pitstop.errors import EngineError
+from pitstop.model.execution import EPOCHS, ExecutionFacts
 from pitstop.model.job import DisplayStatus, JobState, Progress
 from pitstop.model.job_event import JobEvent, StateChange
 from pitstop.model.operation import (
@@ -146,6 +147,19 @@ class JobHandle:
     def graph(self, version: int | None = None) -> JobGraph:
         """Return the pipeline of a version, by default of the present one: its stages, and the stages that each of them reads."""
         return self._service.graph(self.id, version)
+
+    def execution(self, epochs: int = EPOCHS) -> ExecutionFacts:
+        """Return the times and the skew of the tasks of the last epochs, and Spark's plan. The job must be RUNNING."""
+        return self._service.execution(self.id, epochs)
+
+    def peek(self, stage: str, limit: int = 20, wait_seconds: float = 30.0) -> list[dict[str, Any]]:
+        """Return rows that a stage gives in the next epoch that gives any. The job must be RUNNING.
+
+        The stage must be the last one with state before a sink, or behind it, or it must feed several sinks: Spark keeps the rows
+        of no other.
+        """
+        result = self._service.peek(self.id, stage, limit, wait_seconds)
+        return [dict(zip((name for name, _ in result.columns), row, strict=True)) for row in result.rows]
 
     def versions(self) -> list[JobVersion]:
         """Return the versions that the job has and had, the newest first. By default 50 are kept."""

@@ -67,6 +67,15 @@ class LocalJob:
                 raise WaitTimeoutError(f"Epoch {epoch} was not committed within {timeout:.0f} seconds.")
             time.sleep(0.02)
 
+    def peek(self, stage: str, limit: int = 20, wait_seconds: float = 30.0) -> list[dict[str, Any]]:
+        """Return rows that a stage gives in the next epoch that gives any.
+
+        The stage must be the last one with state before a sink, or behind it, or it must feed several sinks: Spark keeps the rows
+        of no other. WaitTimeoutError if no such epoch comes.
+        """
+        rows = self._run.peek(stage, limit, wait_seconds)
+        return [dict(zip((name for name, _ in rows["columns"]), row, strict=True)) for row in rows["rows"]]
+
     def export_snapshot(self, name: str) -> SnapshotRecord:
         """Export the last committed epoch; the job goes on."""
         running = self._run.running

@@ -28,6 +28,11 @@ class JobFolder:
         return self.root / "log-levels.json"
 
     @property
+    def questions(self) -> Path:
+        """Questions to the job's run, and its answers (machine.questions). Each file is there for as long as its asker waits."""
+        return self.root / "questions"
+
+    @property
     def socket(self) -> Path:
         """The socket that wakes the job's run. The run makes it, and removes it at its end; the control plane writes to it."""
         return self.root / "runner.sock"

@@ -9,10 +9,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from pitstop.errors import UsageError
+from pitstop.model.execution import EPOCHS, MOST_EPOCHS, ExecutionFacts
 from pitstop.model.job import JobState, Progress
 from pitstop.model.operation import PLAIN_REQUESTS, CancelAndExport, Configure, Export, PlainRequest
 from pitstop.model.origin import PathOrigin
 from pitstop.model.snapshot import SnapshotRecord
+from pitstop.model.task import StateRows
 from pitstop.rest import uploads
 from pitstop.rest.models import (
     ArtifactBody,
@@ -21,6 +23,7 @@ from pitstop.rest.models import (
     ConfigureBody,
     ExportBody,
     GoBackBody,
+    PeekBody,
     SubmitBody,
     UpdateBody,
     UpdatedModel,
@@ -28,7 +31,7 @@ from pitstop.rest.models import (
 from pitstop.rest.origins import DESCRIBED, origin_of
 from pitstop.rest.paging import Paging, page_of
 from pitstop.rest.strict import StrictRoute
-from pitstop.rest.threads import bringing, reading, writing
+from pitstop.rest.threads import bringing, looking_in, peeking, reading, writing
 from pitstop.rest.waiting import LONGEST_WAIT, Waiters, asked_by
 from pitstop.service.api import SubmitRequest
 from pitstop.service.history import JobHistory, Step
@@ -215,6 +218,33 @@ def _add_reads(routes: APIRouter, service: ServerService, waiters: Waiters) -> N
         No events: none came in time, or the job has `ended`.
         """
         return await waiters.answer(await reading(service.ask_job_events, job, after, limit, wait_seconds), request)
+
+    @routes.get("/jobs/{job}/execution", summary="Look at a job's tasks and Spark's plan")
+    async def get_execution(
+        job: NameOrId,
+        request: Request,
+        epochs: Annotated[int, Query(ge=1, le=MOST_EPOCHS, description="Most epochs of the answer")] = EPOCHS,
+    ) -> ExecutionFacts:
+        """The times and the skew of the tasks of the last epochs, and the physical plan of the last one, as Spark remembers them.
+
+        The run is asked, and does nothing for it otherwise. 409 if the job is not RUNNING, 504 if its run does not answer.
+        """
+        async with asked_by(request):
+            return await looking_in(service.execution, job, epochs)
+
+    @routes.post("/jobs/{job}/stages/{stage}/peek", summary="Peek at a stage's rows")
+    async def peek(
+        job: NameOrId,
+        stage: Annotated[str, Path(description="Name of a stage")],
+        body: PeekBody,
+        request: Request,
+    ) -> StateRows:
+        """Rows that the stage gives in the next epoch that gives any; no other epoch does anything for it. Ends with the client.
+
+        409 if Spark does not keep the rows of the stage, or the job is not RUNNING; 504 if no such epoch comes in time.
+        """
+        async with asked_by(request):
+            return await peeking(service.peek, job, stage, body.limit, body.wait_seconds)
 
     @routes.get("/jobs/{job}/logs", summary="Read a job's log")
     async def get_logs(

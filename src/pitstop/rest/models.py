@@ -16,6 +16,7 @@ from pitstop.model.config import OPTIONS
 from pitstop.model.operation import StateAtStart
 from pitstop.model.options import Option
 from pitstop.model.report import StageVerdict, Way
+from pitstop.service.run_verbs import MOST_PEEK_SECONDS, MOST_PEEKED_ROWS, PEEK_SECONDS, PEEKED_ROWS
 from pitstop.service.snapshot_results import Difference
 
 Json = Annotated[dict[str, Any], Field(description="A JSON object")]
@@ -149,6 +150,13 @@ class StateQueryBody(_Request):
 
     sql: str = Field(description="Spark SQL; the stage's rows are the table `state`", min_length=1)
     limit: int = Field(1000, ge=1, le=100_000, description="At most so many rows")
+
+
+class PeekBody(_Request):
+    """A look at the rows of a stage."""
+
+    limit: int = Field(PEEKED_ROWS, ge=1, le=MOST_PEEKED_ROWS, description="At most so many rows")
+    wait_seconds: float = Field(PEEK_SECONDS, gt=0, le=MOST_PEEK_SECONDS, description="Seconds to wait for an epoch with rows")
 
 
 class ReportModel(BaseModel):

@@ -62,6 +62,10 @@ bringing = _Kind("pitstop_bringing", 12)
 """For calls that bring code, whose packages may have to be installed first: they take up to some minutes."""
 working = _Kind("pitstop_working", 4)
 """For calls that start a process or move large files: they take seconds to minutes."""
+looking_in = _Kind("pitstop_looking_in", 8)
+"""For calls that ask the run of a job how it does: they wait until it answers."""
+peeking = _Kind("pitstop_peeking", 8)
+"""For calls that wait for rows of a run's next epoch. Only operators make them, and viewers who look in keep none waiting."""
 exporting_for_viewers = _Kind("pitstop_exporting_for_viewers", 1)
 """For viewers' calls that start a process. They never take all the processes that there may be at once (launchers.worker)."""
 operators_sql, viewers_sql = ForSql.of("operators"), ForSql.of("viewers")

@@ -18,6 +18,7 @@ from pitstop.launchers.processes import handle_in, is_alive, own_handle, write_h
 from pitstop.launchers.wake import UnixSocketWake
 from pitstop.machine.logs import show
 from pitstop.machine.private import keep_private
+from pitstop.machine.questions import QuestionBox
 from pitstop.machine.wake import WakeSocket, wake
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.process_folders import EngineFolder, SpareFolder, WorkerFolder
@@ -147,7 +148,8 @@ def _run(
     waking = database.wake() or UnixSocketWake(settings.data)
     link = SqlRunnerLink(database, waking, retention=FollowedRetention(settings.data.retention))
     runtime = SparkRuntime(settings, SqlMapStore(database), spark, prepared, membership)
-    return _leave(Runner(job_id, token, own_handle(), link, waking, runtime).run())
+    questions = QuestionBox(settings.data.job(job_id).questions)
+    return _leave(Runner(job_id, token, own_handle(), link, waking, runtime, questions=questions).run())
 
 
 def wait_as_spare(spare_id: str, store_url: str, data: DataFolder, engine: EngineFolder | None) -> int:

@@ -22,6 +22,7 @@ from pitstop.control.ports.ownership import RunnerLink
 from pitstop.control.ports.wake import Waiter, Wake
 from pitstop.errors import EngineError, FencedError, PitstopError, Problem, SnapshotError, StoreError, is_of_the_machine
 from pitstop.machine.named_secrets import hidden, hidden_in
+from pitstop.machine.questions import QuestionBox
 from pitstop.model.cluster import Placement
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, Progress
@@ -46,6 +47,7 @@ from pitstop.runner.bounds import Bounds
 from pitstop.runner.deadlines import Answers, Deadlines, took_too_long
 from pitstop.runner.logs import Log, log
 from pitstop.runner.ownership import LOGGER, LinkOwnership
+from pitstop.runner.replies import Replies
 from pitstop.runner.runtime import Runtime, Started, Ties
 from pitstop.runner.whole import WholeRun
 from pitstop.snapshots.export import NO_EPOCH
@@ -72,7 +74,8 @@ WRITERS_SECONDS = 60.0
 class Runner:
     """Drives one job until it is told to stop, ends, fails, or has lost its lease.
 
-    ``handle`` names its process; ``log`` takes the lines of the job's log; ``pause`` waits for so many seconds.
+    ``handle`` names its process; ``log`` takes the lines of the job's log; ``pause`` waits for so many seconds. It answers
+    ``questions`` beside its steps.
     """
 
     def __init__(
@@ -87,6 +90,7 @@ class Runner:
         log: Log = log,
         pause: Callable[[float], None] = time.sleep,
         monotonic: Callable[[], float] = time.monotonic,
+        questions: QuestionBox | None = None,
     ) -> None:
         self.job_id, self.token = job_id, token
         self._handle, self._link, self._wake, self._runtime = handle, link, wake, runtime
@@ -96,6 +100,7 @@ class Runner:
         self._config = JobConfig()
         self._bounds = Bounds({}, self._config)
         self._spawn, self._exports = spawn, Lanes(spawn)
+        self._replies = Replies(questions, spawn) if questions is not None else None
         self._started: Started | None = None
         self._whole: WholeRun | None = None
         """The version that runs once, in the place of a query, if all sources end."""
@@ -239,10 +244,12 @@ class Runner:
             raise self._ownership.lost
         if isinstance(whole.error, FencedError):
             raise whole.error
+        ended = whole.ended  # before its numbers, which are then the last
+        self._progress = dataclasses.replace(whole.progress, busy_seconds=self._long_under_way())
         if whole.error is not None:
             self._fail(self._runtime.explain(whole.error))
             return
-        if whole.ended:
+        if ended:
             self._end(0, Completed())
             return
         with self._answers.awaited(self._config):
@@ -282,6 +289,8 @@ class Runner:
             self._settle_exports()
             self._fail(failure)
             return
+        if self._replies is not None:
+            self._replies.look(started)
         for command in self._link.commands(self._last_command):
             self._last_command = command.id
             if isinstance(command.order, StopRun):

@@ -57,6 +57,17 @@ class Started(Protocol):
         """Return the time at which an epoch was committed, in seconds since 1970; None if it was not."""
         ...
 
+    def execution(self, epochs: int) -> dict[str, Any]:
+        """Return the ``stages`` of the last epochs as model.execution.epochs_of takes them, ``plan`` and ``peekable`` stages."""
+        ...
+
+    def peek(self, stage: str, limit: int, seconds: float) -> dict[str, Any]:
+        """Return ``columns``, ``rows`` and ``more`` (model.task.StateRows) of a stage in the next epoch that gives any.
+
+        WaitTimeoutError if none comes in so many seconds.
+        """
+        ...
+
     def stop(self, seconds: float) -> int:
         """End between two epochs; return the last committed one."""
         ...
@@ -71,6 +82,11 @@ class Whole(Protocol):
 
     def run(self) -> None:
         """Read all data and write all sinks; raise the error that keeps it from that."""
+        ...
+
+    @property
+    def progress(self) -> Progress:
+        """The rows that were read and written so far. The numbers change with each sink that is written."""
         ...
 
     def done(self) -> Hashable:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -142,6 +143,12 @@ class StartedRun:
 
     def committed_at(self, epoch: int) -> float | None:
         return self._checkpoint.committed_at(epoch)
+
+    def execution(self, epochs: int) -> dict[str, Any]:
+        return self._run.execution(epochs)
+
+    def peek(self, stage: str, limit: int, seconds: float) -> dict[str, Any]:
+        return self._run.peek(stage, limit, seconds)
 
     def stop(self, seconds: float) -> int:
         return self._run.stop(seconds)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 
 from pitstop.control.lanes import Spawn
+from pitstop.model.job import Progress
 from pitstop.runner.runtime import Whole
 
 
@@ -24,6 +25,11 @@ class WholeRun:
     def done(self) -> Hashable:
         """Return a value that changes whenever a task has ended."""
         return self._whole.done()
+
+    @property
+    def progress(self) -> Progress:
+        """The rows that were read and written so far."""
+        return self._whole.progress
 
     def end(self) -> None:
         """Let the version write nothing more."""

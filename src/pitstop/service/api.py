@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from pitstop.maps.model import Entry
 from pitstop.model.adoption import Adoption
 from pitstop.model.audit import AuditEntry
+from pitstop.model.execution import EPOCHS, ExecutionFacts
 from pitstop.model.job import JobState
 from pitstop.model.operation import Answer, StateAtStart, UserRequest
 from pitstop.model.origin import ELSEWHERE, PathOrigin
@@ -167,6 +168,23 @@ class Service(Protocol):
         """Return at most ``limit`` events of the job after number ``after``, oldest first. By default the newest 1,000 are kept.
 
         If there are none yet, wait up to ``wait_seconds`` for one, unless the job has ended.
+        """
+        ...
+
+    def execution(self, name_or_id: str, epochs: int = EPOCHS) -> ExecutionFacts:
+        """Return the tasks of the last epochs of a running job, at most ``epochs``, and Spark's plan.
+
+        The run tells what Spark remembers, and does nothing for it while nobody asks. ConflictError if the job is not RUNNING,
+        WaitTimeoutError if its run does not answer.
+        """
+        ...
+
+    def peek(self, name_or_id: str, stage: str, limit: int = 20, wait_seconds: float = 30.0) -> StateRows:
+        """Return the rows, at most ``limit``, that a stage of a running job gives in its next epoch that gives any.
+
+        Only that epoch does anything for it. The stage must be the last one with state before a sink, or behind it, or it must
+        feed several sinks: Spark keeps the rows of no other. ConflictError if its rows are not kept, or the job is not RUNNING;
+        WaitTimeoutError if no such epoch comes within ``wait_seconds``.
         """
         ...
 

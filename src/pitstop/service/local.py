@@ -51,6 +51,7 @@ from pitstop.service.job_results import CheckResult, JobStatus, UpdateResult
 from pitstop.service.job_views import version_of
 from pitstop.service.log_levels import LogLevels
 from pitstop.service.map_verbs import MapVerbs
+from pitstop.service.run_verbs import RunVerbs
 from pitstop.service.selecting import NoQueries, Queries
 from pitstop.service.server_api import BackupDesk, Cluster, SupportBundles
 from pitstop.service.sessions import EndedSessions
@@ -62,7 +63,7 @@ from pitstop.sql.parsing import parse
 from pitstop.sql.statements import Statement
 
 
-class LocalService(SnapshotVerbs, MapVerbs, LogLevels):
+class LocalService(SnapshotVerbs, MapVerbs, LogLevels, RunVerbs):
     """The service on a registry and a map store in this process.
 
     The service wakes the control plane after it has written a request, and the control loop notifies ``changes``. ``cluster`` is
@@ -93,6 +94,7 @@ class LocalService(SnapshotVerbs, MapVerbs, LogLevels):
         SnapshotVerbs.__init__(self, registry, data, changes, retention, workers)
         MapVerbs.__init__(self, maps)
         LogLevels.__init__(self, data, self._find)
+        RunVerbs.__init__(self, data, self._find, wake)
         self._judge, self._adoptions = Judge(registry, workers, data), AdoptionDesk(workers, data)
         self._wake, self._cluster, self._now, self._new_id = wake, cluster, now, new_id
         self._sessions = sessions

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pitstop.errors import PitstopError
+from pitstop.errors import ConflictError, PitstopError
 from pitstop.kit.waiting import wait_until
 from pitstop.model.job import Progress
 from pitstop.plan.sizes import state_sizes
@@ -16,11 +16,13 @@ from pitstop.spark.base.admission import Admission
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.base.failures import reason
 from pitstop.spark.base.session import runs_here
+from pitstop.spark.internals.task_times import physical_plan, stages_of_epochs
 from pitstop.spark.lowering.compiled_job import CompiledJob, default_partitions
 from pitstop.spark.lowering.tables import BEHIND_SECONDS, Frames, HashJoinTables
 from pitstop.spark.running.epochs import EpochWriter, WriteSink
 from pitstop.spark.running.file_times import FileTimes
 from pitstop.spark.running.outgrowing import MemoryWatch
+from pitstop.spark.running.peeks import Peeks, Rows, visible_stages
 from pitstop.spark.running.progress import ProgressTracker
 from pitstop.spark.running.query import RunningQuery
 from pitstop.spark.running.real_time import start_in_real_time
@@ -54,6 +56,7 @@ class Run:
         self.tracker = tracker
         self.running = running
         """The query at this moment."""
+        self._peeks = Peeks()
         self._written, self._commits = -1, threading.Event()
         self._file_times = FileTimes(environment.log)
         self._memory = MemoryWatch(job, environment.log, holds)
@@ -169,8 +172,24 @@ class Run:
         """Return stage -> {operators, rows, bytes} of its state, as last seen; for snapshots."""
         return state_sizes(self._job.plan, self.look().stages)
 
+    def execution(self, epochs: int) -> dict[str, Any]:
+        """Return Spark's ``stages`` in the last epochs, the ``plan`` of the last one, and the ``peekable`` stages."""
+        query, writer = self.running.query, self.running.writer
+        peekable = list(visible_stages(writer.cuts)) if isinstance(writer, EpochWriter) else []
+        stages = stages_of_epochs(self._job.spark, query, epochs)
+        return {"stages": stages, "plan": physical_plan(query), "peekable": peekable}
+
+    def peek(self, stage: str, limit: int, seconds: float) -> Rows:
+        """Return rows that a stage gives in the next epoch that gives any; see service.api.Service.peek."""
+        writer = self.running.writer
+        if not isinstance(writer, EpochWriter):
+            raise ConflictError("Nobody can look at the rows of a job in real time: they go through its stages one by one.")
+        return self._peeks.peek(writer.cuts, stage, limit, seconds)
+
     def _follow(self, query: RunningQuery) -> None:
         self.running = query
+        if isinstance(query.writer, EpochWriter):
+            query.writer.peeks = self._peeks
         query.writer.before_epoch(self._epoch_begins)
         query.writer.after_epoch(self._epoch_written)
         threading.Thread(target=self._await_end, args=(query,), daemon=True).start()

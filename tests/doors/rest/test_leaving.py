@@ -34,6 +34,7 @@ def asked_and_left(serve, state):
     [
         ("check", "check", {"artifact": "/srv/job.py"}),
         ("query_state", "snapshots/one/stages/counts/query", {"sql": "SELECT 1"}),
+        ("peek", "jobs/one/stages/counts/peek", {}),
     ],
 )
 def test_what_takes_a_process_ends_when_its_client_goes(asked_and_left, state, monkeypatch, verb, path, body):

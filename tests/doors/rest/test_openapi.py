@@ -68,6 +68,8 @@ def test_it_holds_every_noun_and_verb(document):
         ("GET", "/api/v1/jobs/{job}/verbs"),
         ("GET", "/api/v1/jobs/{job}/options"),
         ("GET", "/api/v1/jobs/{job}/logs"),
+        ("GET", "/api/v1/jobs/{job}/execution"),
+        ("POST", "/api/v1/jobs/{job}/stages/{stage}/peek"),
         ("GET", "/api/v1/artifacts"),
         ("GET", "/api/v1/me"),
         ("GET", "/api/v1/audit"),

@@ -449,6 +449,7 @@ class Batch:
 
     def __init__(self):
         self.tasks, self.error, self.over, self.told_to_end = 0, None, threading.Event(), False
+        self.progress = Progress()
 
     def run(self):
         assert self.over.wait(60)
@@ -491,6 +492,16 @@ def test_a_batch_runs_beside_the_steps_and_is_told_of_when_it_ends(run, batch, e
     batch.over.set()
     assert last_step(run) == (0 if error is None else 1)
     assert isinstance(run.told[-1], told)
+
+
+def test_the_rows_of_a_batch_are_told_while_it_runs_and_at_its_end(run, batch):
+    batch.progress = Progress(input_rows=5, stages={"rows": {"rows_out": 5}})
+    assert run.runner.step() is None
+    assert run.registry.progress("id").input_rows == 5
+    batch.progress = Progress(input_rows=9, stages={"rows": {"rows_out": 9}})
+    batch.over.set()
+    assert last_step(run) == 0
+    assert run.registry.progress("id") == Progress(input_rows=9, stages={"rows": {"rows_out": 9}})
 
 
 def test_a_batch_may_take_as_long_as_its_tasks_end_and_one_that_makes_no_progress_is_seen(run, batch):

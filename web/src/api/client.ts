@@ -11,6 +11,7 @@ export type DisplayStatus = Schemas["DisplayStatus"];
 export type JobProgress = Schemas["Progress"];
 export type JobHistory = Schemas["JobHistory"];
 export type JobGraph = Schemas["JobGraph"];
+export type Execution = Schemas["ExecutionFacts"];
 export type JobVersion = Schemas["JobVersion"];
 export type OptionInForce = Schemas["OptionInForce"];
 export type JobEvents = Schemas["JobEvents"];

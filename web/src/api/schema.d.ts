@@ -365,6 +365,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobs/{job}/execution": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Look at a job's tasks and Spark's plan
+         * @description The times and the skew of the tasks of the last epochs, and the physical plan of the last one, as Spark remembers them.
+         *
+         *     The run is asked, and does nothing for it otherwise. 409 if the job is not RUNNING, 504 if its run does not answer.
+         */
+        get: operations["get_execution"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs/{job}/graph": {
         parameters: {
             query?: never;
@@ -539,6 +561,28 @@ export interface paths {
          * @description Answers once the snapshot is complete; the job goes on unless `cancel` is set.
          */
         post: operations["export_snapshot"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job}/stages/{stage}/peek": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Peek at a stage's rows
+         * @description Rows that the stage gives in the next epoch that gives any; no other epoch does anything for it. Ends with the client.
+         *
+         *     409 if Spark does not keep the rows of the stage, or the job is not RUNNING; 504 if no such epoch comes in time.
+         */
+        post: operations["peek"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1687,6 +1731,22 @@ export interface components {
             version: number;
         };
         /**
+         * EpochTasks
+         * @description The tasks of an epoch.
+         */
+        EpochTasks: {
+            /**
+             * Epoch
+             * @description Its number.
+             */
+            epoch: number;
+            /**
+             * Stages
+             * @description The stages of Spark's, in the order in which they began.
+             */
+            stages: components["schemas"]["StageTasks"][];
+        };
+        /**
          * EventKind
          * @description The kind of a change to an entry.
          * @enum {string}
@@ -1698,6 +1758,38 @@ export interface components {
          * @enum {string}
          */
         Execution: "epochs" | "realtime";
+        /**
+         * ExecutionFacts
+         * @description The way in which Spark carries out a job: the tasks of the last epochs, and the plan of the last one.
+         */
+        ExecutionFacts: {
+            /**
+             * Epochs
+             * @description The last epochs of this run that Spark remembers, the newest first.
+             */
+            epochs: components["schemas"]["EpochTasks"][];
+            /**
+             * Operators
+             * @description The operators that keep state.
+             */
+            operators: components["schemas"]["StateOperator"][];
+            /**
+             * Peekable
+             * @description The stages whose rows one can peek at: Spark keeps the rows of no other.
+             */
+            peekable: string[];
+            /**
+             * Plan
+             * @description Spark's physical plan of the last epoch, as text; empty before the first. Steps behind the last stage with state run on the
+             *     rows of each epoch, and are not in it.
+             */
+            plan: string;
+            /**
+             * Version
+             * @description The number of the job's version.
+             */
+            version: number;
+        };
         /**
          * ExportBody
          * @description A snapshot to take.
@@ -2842,6 +2934,24 @@ export interface components {
             home: string | null;
         };
         /**
+         * PeekBody
+         * @description A look at the rows of a stage.
+         */
+        PeekBody: {
+            /**
+             * Limit
+             * @description At most so many rows
+             * @default 20
+             */
+            limit: number;
+            /**
+             * Wait Seconds
+             * @description Seconds to wait for an epoch with rows
+             * @default 30
+             */
+            wait_seconds: number;
+        };
+        /**
          * Placement
          * @description The members of ours that a run was planned for.
          */
@@ -3375,6 +3485,67 @@ export interface components {
          */
         StageKind: "source" | "stateless" | "merge" | "watermark" | "window" | "session" | "rolling" | "mapped" | "distinct" | "join" | "opaque" | "lookup" | "sink";
         /**
+         * StageTasks
+         * @description A stage of Spark's within an epoch: tasks that do the same with the rows of one partition each.
+         */
+        StageTasks: {
+            /**
+             * Longest Ms
+             * @description The time of the slowest task, in ms. The stage takes at least that long.
+             */
+            longest_ms: number;
+            /**
+             * Median Ms
+             * @description The time in the middle of all tasks, in ms.
+             */
+            median_ms: number;
+            /**
+             * Median Rows
+             * @description The number of rows in the middle of all tasks.
+             */
+            median_rows: number;
+            /**
+             * Running
+             * @description The number of tasks that have not ended.
+             */
+            running: number;
+            /**
+             * Shortest Ms
+             * @description The time of the fastest task, in ms.
+             */
+            shortest_ms: number;
+            /**
+             * Skew
+             * @description The slowest task's time as a multiple of the one in the middle: 1 means that all take equally long.
+             */
+            skew: number;
+            /**
+             * Slowest Partition
+             * @description The partition of the slowest task.
+             */
+            slowest_partition: number;
+            /**
+             * Slowest Rows
+             * @description The number of rows that the slowest task has read from a source or from the stage before.
+             */
+            slowest_rows: number;
+            /**
+             * Stage
+             * @description Its number in Spark.
+             */
+            stage: number;
+            /**
+             * Steps
+             * @description The steps of Spark's plan in it that have names of their own, such as StateStoreSave; an Exchange stands at its ends.
+             */
+            steps: string[];
+            /**
+             * Tasks
+             * @description The number of its tasks.
+             */
+            tasks: number;
+        };
+        /**
          * StageVerdict
          * @description The fate of one stage.
          */
@@ -3453,6 +3624,27 @@ export interface components {
              * @description True if it came of what a user asked for.
              */
             user_requested: boolean;
+        };
+        /**
+         * StateOperator
+         * @description An operator of Spark's plan that keeps state.
+         */
+        StateOperator: {
+            /**
+             * Number
+             * @description Its number in Spark's plan, there written as `opId`.
+             */
+            number: number;
+            /**
+             * Role
+             * @description Its part in that stage, if the stage has several operators.
+             */
+            role: string;
+            /**
+             * Stage
+             * @description The stage of the job that it belongs to.
+             */
+            stage: string;
         };
         /**
          * StateQueryBody
@@ -4930,6 +5122,50 @@ export interface operations {
             };
         };
     };
+    get_execution: {
+        parameters: {
+            query?: {
+                /** @description Most epochs of the answer */
+                epochs?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Name or id of a job */
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExecutionFacts"];
+                };
+            };
+            /** @description The request is wrong, unknown or not allowed now */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server could not do it */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_graph: {
         parameters: {
             query?: {
@@ -5294,6 +5530,53 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SnapshotRecord"];
+                };
+            };
+            /** @description The request is wrong, unknown or not allowed now */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server could not do it */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    peek: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name or id of a job */
+                job: string;
+                /** @description Name of a stage */
+                stage: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PeekBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StateRows"];
                 };
             };
             /** @description The request is wrong, unknown or not allowed now */

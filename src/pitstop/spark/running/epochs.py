@@ -33,6 +33,7 @@ from pitstop.spark.lowering.lowering import Lowering
 from pitstop.spark.lowering.streaming import part
 from pitstop.spark.running.early import EarlyResults
 from pitstop.spark.running.gate import Gate
+from pitstop.spark.running.peeks import Peeks
 from pitstop.spark.sinks import sink_kind, take_all, write_sink
 
 WriteSink = Callable[[Node, DataFrame, int, Environment], int | None]
@@ -94,6 +95,8 @@ class EpochWriter(Gate):
         self._environment = environment
         self._paused = False
         self._writing: int | None = None
+        self.peeks = Peeks()
+        """Looks at the rows of epochs, those of the run if it has set its own."""
         self.tables: Mapping[str, DataFrame] = {}
         """Hash join stage -> its table, where that has been read."""
 
@@ -110,6 +113,10 @@ class EpochWriter(Gate):
                 # Spark wraps what we raise in its own exceptions: keep the one that a person can read.
                 self.failure = error
                 raise
+
+    @property
+    def cuts(self) -> tuple[Cut, ...]:
+        return self._cuts
 
     @property
     def nodes(self) -> tuple[Node, ...]:
@@ -158,7 +165,8 @@ class EpochWriter(Gate):
             self._environment.left_out(stage, reason, count)
 
     def _write_sinks(self, rows: DataFrame, epoch: int) -> None:
-        if self._in_one_pass:
+        someone_peeks = self.peeks.any
+        if self._in_one_pass and not someone_peeks:
             sink = self._cuts[0].sinks[0]
             self._write_into(sink, self._below(self._cuts[0], rows, epoch), epoch)
             self._complete(rows, epoch)
@@ -174,6 +182,12 @@ class EpochWriter(Gate):
                 self._environment.ownership.check()
                 self._write_into(sink, lowerings[id(cut)], epoch)
             self._complete(rows, epoch)
+            if someone_peeks:
+                unobserved = {
+                    id(cut): dataclasses.replace(self._below(cut, own, epoch), observe=None)
+                    for cut, own in zip(self._cuts, parts, strict=True)
+                }
+                self.peeks.answer(self._cuts, lambda cut, node: unobserved[id(cut)].frame(node))
         finally:
             forget_rows(rows)
 

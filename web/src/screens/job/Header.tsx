@@ -106,10 +106,10 @@ export function Header({ job }: { job: Job }) {
         >
           <Text size="sm" className="breaks" style={{ whiteSpace: "pre-wrap" }}>
             {cause.text}
-            {!cause.grave && job.state_kept_until && job.status === "FAILED" && (
+            {cause.removedAt && (
               <>
                 {" "}
-                It is removed <When at={job.state_kept_until} />.
+                Its state is removed <When at={cause.removedAt} />.
               </>
             )}
           </Text>

@@ -15,6 +15,7 @@ import { Configuration } from "./tabs/Configuration";
 import { Events } from "./tabs/Events";
 import { Log } from "./tabs/Log";
 import { Snapshots } from "./tabs/Snapshots";
+import { Tasks } from "./tabs/Tasks";
 import { Versions } from "./tabs/Versions";
 
 const route = getRouteApi("/jobs/$job");
@@ -82,6 +83,9 @@ function OneJob({ job }: { job: Job }) {
         </Tabs.Panel>
         <Tabs.Panel value="log">
           <Log job={job} />
+        </Tabs.Panel>
+        <Tabs.Panel value="tasks">
+          <Tasks job={job} />
         </Tabs.Panel>
         <Tabs.Panel value="events">
           <Events job={job} />

@@ -39,6 +39,19 @@ test("who was cancelled by a user did not fail, and can be brought back while th
   ]);
 });
 
+test("when kept state is removed stands behind a whole sentence about that state, and behind no other cause", () => {
+  const until = "2026-11-23T11:00:00Z";
+  const failed = { status: "FAILED", failure: "Boom", has_state: true, state_kept_until: until } as const;
+  const update_failure = "The update was rolled back on request";
+  const found = causesOf(job({ ...failed, update_failure }));
+  expect(found.filter((cause) => cause.removedAt).map((cause) => [cause.title, cause.text, cause.removedAt])).toEqual([
+    ["Its state is kept", "Resume brings it back where its last epoch ended.", until],
+  ]);
+  const cancelled = causesOf(job({ ...failed, user_cancelled: true }));
+  expect(cancelled.map((cause) => [cause.text.endsWith("."), cause.removedAt])).toEqual([[true, until]]);
+  expect(causesOf(job({ ...failed, has_state: false })).some((cause) => cause.removedAt)).toBe(false);
+});
+
 test("of a long cause the first three lines are shown, and all of it in the details", () => {
   const found = causesOf(
     job({ status: "SUSPENDED", suspension_cause: "Execution failure:\na\nb\nc\nd", failure_details: "Traceback" }),

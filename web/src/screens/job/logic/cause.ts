@@ -9,6 +9,8 @@ export type Cause = {
   text: string;
   /** The rest, and stack traces. */
   details: string | null;
+  /** When the state that `text` speaks of is removed: a sentence of its own behind it. */
+  removedAt?: string;
 };
 
 const MOST_LINES = 3;
@@ -20,11 +22,11 @@ const LONG_SECONDS = 30;
 export function causesOf(job: Job): Cause[] {
   const found: Cause[] = [];
   if (job.status === "FAILED" && job.user_cancelled) {
-    found.push({ grave: false, title: "Cancelled by a user", text: afterEnd(job), details: job.failure_details });
+    found.push({ grave: false, title: "Cancelled by a user", details: job.failure_details, ...afterEnd(job) });
   } else if (job.status === "FAILED") {
     const cause = cut(job.failure ?? "It ended with an error that left no words.", job.failure_details);
     found.push({ grave: true, title: "Failed", ...cause });
-    if (job.has_state) found.push({ grave: false, title: "Its state is kept", text: afterEnd(job), details: null });
+    if (job.has_state) found.push({ grave: false, title: "Its state is kept", details: null, ...afterEnd(job) });
   }
   if (job.status.startsWith("SUSPENDED") && job.suspension_cause) {
     const failed = job.suspension_cause.startsWith("Execution failure");
@@ -64,10 +66,10 @@ export function causesOf(job: Job): Cause[] {
   return found;
 }
 
-function afterEnd(job: Job): string {
-  return job.has_state
-    ? "Resume brings it back where its last epoch ended."
-    : "Its state is not kept: it cannot be brought back.";
+function afterEnd(job: Job): Pick<Cause, "text" | "removedAt"> {
+  if (!job.has_state) return { text: "Its state is not kept: it cannot be brought back." };
+  const text = "Resume brings it back where its last epoch ended.";
+  return job.state_kept_until ? { text, removedAt: job.state_kept_until } : { text };
 }
 
 /** The first lines, and what follows them before the details that are there already. */

@@ -5,5 +5,6 @@ export const TABS = {
   versions: "Versions",
   configuration: "Configuration",
   log: "Log",
+  tasks: "Tasks",
   events: "Events",
 } as const;
