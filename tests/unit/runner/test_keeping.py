@@ -62,7 +62,7 @@ def test_the_process_of_a_run_hands_it_to_what_writes_the_history(tmp_path, monk
     data, links = DataFolder(tmp_path), []
 
     class NoRun:
-        def __init__(self, job_id, token, handle, link, *_):
+        def __init__(self, job_id, token, handle, link, *_, questions=None):
             links.append(link)
 
         def run(self):
