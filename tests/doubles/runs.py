@@ -215,12 +215,15 @@ class ThreadLauncher:
         self._data, self._database, self._wake, self._now, self._retention = data, database, wake, now, retention
         self._runs: dict[RunHandle, ThreadRun] = {}
         self._last_of: dict[str, ThreadRun] = {}
+        self._starting = threading.Lock()
+        """The lanes of two jobs start runs at the same time, and each run needs a handle of its own."""
 
     def start(self, spec: RunSpec) -> None:
-        handle = RunHandle(f"run-{len(self._runs) + 1}")
-        self._runs[handle] = self._last_of[spec.job_id] = ThreadRun(
-            spec, handle, self._data, self._database, self._wake, self._now, self._retention
-        )
+        with self._starting:
+            handle = RunHandle(f"run-{len(self._runs) + 1}")
+            self._runs[handle] = self._last_of[spec.job_id] = ThreadRun(
+                spec, handle, self._data, self._database, self._wake, self._now, self._retention
+            )
 
     def run_of(self, job_id: str) -> ThreadRun:
         """Return the job's newest run."""
@@ -243,9 +246,12 @@ class ThreadLauncher:
         """Do nothing: a run reports its end by itself, unless it is killed."""
 
     def close(self) -> None:
-        """End all runs."""
-        for run in self._runs.values():
+        """End all runs. One that went on would write into a folder that its test has removed."""
+        with self._starting:
+            runs = list(self._runs.values())
+        for run in runs:
             run.kill()
+        assert not any(run.alive for run in runs), "a run goes on"
 
 
 def _failure(script: Script) -> EngineError | None:

@@ -22,7 +22,7 @@ def main() -> int:
     structlog.configure(logger_factory=structlog.ReturnLoggerFactory())
     end, seed, answers = time.monotonic() + 60 * options.minutes, options.seed, Counter[str]()
     while time.monotonic() < end:
-        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, striking(Path(folder), seed) as strike:
+        with tempfile.TemporaryDirectory() as folder, striking(Path(folder), seed) as strike:
             for _ in range(STEPS):
                 if time.monotonic() > end:
                     break
