@@ -24,12 +24,20 @@ def test_a_startup_packet_that_is_none_is_refused():
         assert b"invalid startup packet" in everything(connection)
 
 
-def test_before_the_password_messages_are_small():
+@pytest.mark.parametrize("length", [3, 0, -1, 10_001, 8 << 20, 2**31 - 1])
+def test_before_the_password_messages_are_small(length):
     with door() as place, stranger(place) as connection:
         connection.sendall(startup())
         assert b"SCRAM-SHA-256" in connection.recv(1000)
-        connection.sendall(b"p" + struct.pack("!i", 1 << 30))
+        connection.sendall(b"p" + struct.pack("!i", length))
         assert b"invalid message length" in everything(connection)
+
+
+def test_the_limits_are_those_that_are_promised():
+    """In docs/security.md."""
+    limits = Limits()
+    assert (limits.startup_bytes, limits.message_bytes, limits.seconds_without_password) == (10_000, 8 * 1024 * 1024, 60)
+    assert (limits.clients, limits.strangers) == (100, 100)
 
 
 @pytest.mark.parametrize(
