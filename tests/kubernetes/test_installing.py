@@ -15,6 +15,8 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(900), pytest.mark.story]
 
 DOCUMENT = (ROOT / "docs" / "kubernetes.md").read_text()
 SECONDS = 180
+RESTARTS = 3
+"""As many as it takes to see that the scheduler does so each time."""
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +69,26 @@ def test_helm_takes_them_over_as_documented(empty, lab):
     assert lab.phase("jetjob", "transaction-v1") == "Failed"
     lab.kubectl.apply(job("second", hazelcastResourceName="nobody"))
     lab.until("jetjob", "second", "Failed", SECONDS)
+
+
+def test_replicas_are_on_two_nodes_again_after_a_restart_as_documented(empty, lab, tmp_path):
+    """Such as after a drain, when all of them are on the node that is left."""
+    told = empty.kubectl.within("pitstop")
+    assert "spreads them again" in DOCUMENT
+
+    def nodes():
+        pods = told.list("pod", "app.kubernetes.io/name=pitstop-operator")
+        return sorted(each["spec"]["nodeName"] for each in pods if "deletionTimestamp" not in each["metadata"])
+
+    assert nodes() == ["node-1", "node-1"]
+    with Node.start(empty, tmp_path / "node-2", "node-2", images=IMAGES):
+        for _ in range(RESTARTS):
+            told("rollout", "restart", "deployment/pitstop-operator")
+            until_operators_run(empty)
+            told.until(lambda: len(nodes()) == 2, SECONDS, "the pods of the version before go")
+            assert nodes() == ["node-1", "node-2"]
+    told("delete", "pod", "--field-selector=spec.nodeName=node-2", "--force", "--ignore-not-found", seconds=SECONDS)
+    until_operators_run(empty)
 
 
 def test_after_helm_uninstall_clusters_stay_and_resources_can_be_deleted_as_documented(empty, lab):
