@@ -106,6 +106,6 @@ class User:
         return sorted(map(int, re.findall(r"transaction:'transaction-(\d+)'", lines)))
 
     def until_logged(self, job_name: str, numbers: list[int]) -> None:
-        """Wait until a job has logged so many; then it must be these."""
-        self.kubectl.until(lambda: len(self.logged(job_name)) >= len(numbers), SOON_SECONDS, f"{job_name} logs {numbers}")
+        """Wait until a job has logged so many; then it must be these. The first epoch after a start takes as long as it."""
+        self.kubectl.until(lambda: len(self.logged(job_name)) >= len(numbers), JOB_SECONDS, f"{job_name} logs {numbers}")
         assert self.logged(job_name) == numbers
