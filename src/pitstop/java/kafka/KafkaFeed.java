@@ -331,6 +331,8 @@ public final class KafkaFeed implements TableProvider {
         private static final long GROUP_MS = 1000L;
         /** The time between two looks for what is not there yet, in an epoch in real time. */
         private static final long ABSENT_MS = 500L;
+        /** How long a broker may wait for messages behind the end of an epoch. Kafka's own default is 500. */
+        private static final String PROMPT_MS = "10";
         /** The most partitions whose lag is told by name (sources/shared.py). */
         private static final int MOST_PARTS = 100;
 
@@ -911,8 +913,27 @@ public final class KafkaFeed implements TableProvider {
             if (!this.decidedEnd.equals(until.json())) {
                 this.lookAgain(until, begin, last);
             }
-            return this.reader.planInputPartitions(
-                this.reader.deserializeOffset(Place.plain(begin)), this.reader.deserializeOffset(Place.plain(last)));
+            return prompt(this.reader.planInputPartitions(
+                this.reader.deserializeOffset(Place.plain(begin)), this.reader.deserializeOffset(Place.plain(last))));
+        }
+
+        /**
+         * Partitions whose consumers let no broker wait for further messages. An epoch reads up to a known end, and Spark then asks
+         * for the ends of the partition: a broker answers that only after the fetch which the consumer has sent ahead.
+         */
+        private static InputPartition[] prompt(InputPartition[] planned) {
+            InputPartition[] partitions = new InputPartition[planned.length];
+            Map settings = null;
+            for (int number = 0; number < planned.length; number++) {
+                KafkaBatchInputPartition partition = (KafkaBatchInputPartition) planned[number];
+                if (settings == null) {
+                    settings = new HashMap(partition.executorKafkaParams());
+                    settings.putIfAbsent("fetch.max.wait.ms", PROMPT_MS);
+                }
+                partitions[number] = new KafkaBatchInputPartition(partition.offsetRange(), settings, partition.pollTimeoutMs(),
+                    partition.failOnDataLoss(), partition.includeHeaders());
+            }
+            return partitions;
         }
 
         /** An epoch that an earlier run has planned: its topics may have been made anew since, or its messages be gone. */

@@ -32,6 +32,8 @@ from pitstop.spark.sources.kafka_places import adopted_place, judge_place, seek_
 from pitstop.spark.sources.kafka_values import TOMBSTONE_REASON, with_avro, with_changes, with_protobuf
 
 _OWN = ("topics", "pattern", "value", "start", "metadata", "onLoss", "maxRows", "security", "group", *OPTIONS)
+_PROMPT = {"kafka.fetch.max.wait.ms": "10"}
+"""The setting by which no broker waits for messages behind the known end of a batch; KafkaFeed.java sets it for epochs."""
 _PATHS = ("schemaFolder", "descriptorFile")
 
 
@@ -55,7 +57,7 @@ def _stream(spark: SparkSession, source: Source, facts: dict[str, str]) -> DataF
 def _batch(spark: SparkSession, source: Source, facts: dict[str, str]) -> DataFrame:
     feed, name_of_secrets = kafka_feed(spark), _kept(spark, source)
     consumer = {name: value for name, value in source.options.items() if name not in _OWN}
-    options = {**consumer, **_readers(source), **name_of_secrets, "failOnDataLoss": _fails(source)}
+    options = {**_PROMPT, **consumer, **_readers(source), **name_of_secrets, "failOnDataLoss": _fails(source)}
     reader = spark.read.format(feed if name_of_secrets else "kafka").options(**options)
     return _rows(reader.load(), source)
 
