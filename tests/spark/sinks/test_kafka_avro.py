@@ -9,6 +9,7 @@ from decimal import Decimal
 
 import fastavro
 import pytest
+from pyspark.sql import functions as F
 
 import pitstop as ps
 from pitstop.errors import EngineError
@@ -16,7 +17,7 @@ from pitstop.maps.ports import Fence
 from pitstop.model.config import ProcessingGuarantee
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.sinks import EpochContext
-from pitstop.spark.sinks.kafka import check_columns, write_kafka
+from pitstop.spark.sinks.kafka import TASKS, by_tasks, check_columns, write_kafka
 from tests.brokers.broker import Broker
 from tests.brokers.registry import Registry
 from tests.spark.sources.test_kafka import KafkaHarness
@@ -124,6 +125,18 @@ def test_a_schema_is_registered_once_and_each_epoch_has_its_id(broker, spark, wr
         write("once", rows, epoch=epoch, schema_registry=registry.url)
     assert registry.requests == ["POST /subjects/once-value/versions"]
     assert {value[:5] for _, value, _ in broker.messages("once")} == {b"\0\0\0\0\1"}
+
+
+def test_a_row_comes_to_the_same_task_when_its_schema_has_another_id(spark):
+    sink = ps.sinks.kafka("h:1", "t", value_format="avro", schema_registry="http://h:1")
+    rows = spark.createDataFrame([(n,) for n in range(40)], "n bigint")
+
+    def tasks(number):
+        messages = by_tasks(sink, rows, number).withColumn("task", F.spark_partition_id()).collect()
+        return {bytes(message.value[5:]): message.task for message in messages}
+
+    assert len(set(tasks(1).values())) == TASKS
+    assert tasks(1) == tasks(70_000)
 
 
 def test_a_registry_that_refuses_is_told_and_one_that_is_away_is_tried_again(broker, spark, write, registry):

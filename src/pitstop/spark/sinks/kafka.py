@@ -70,7 +70,7 @@ def write_kafka(sink: KafkaSink, rows: DataFrame, context: EpochContext) -> int:
     name = f"pitstop.{run.job_id}.{context.stage}"
     begins = (name, sink.topic, mark.token) not in _BEGUN
     writer = _TaskWriter(revealed(sink.servers), sink.topic, name, mark, names, client_settings(sink), begins)
-    messages = messages_of(sink, rows, _schema_id(sink, rows, context)).repartition(TASKS, F.xxhash64(F.coalesce("key", "value")))
+    messages = by_tasks(sink, rows, _schema_id(sink, rows, context))
     run.ownership.check()
     run.begins()
     answers = messages.mapInArrow(writer, "messages bigint, problem string").collect()
@@ -85,6 +85,13 @@ def client_settings(sink: KafkaSink) -> tuple[tuple[str, str], ...]:
     """Return the settings of librdkafka, with the values of secrets."""
     security = librdkafka_settings(sink.security) if sink.security is not None else {}
     return (*((name, revealed(setting)) for name, setting in sink.settings), *security.items())
+
+
+def by_tasks(sink: KafkaSink, rows: DataFrame, schema_id: int | None = None) -> DataFrame:
+    """Return the messages of rows, each in the task that gets it again whenever the epoch is written again."""
+    # The id of a schema is none of the row's: a registry that was set up anew gives another one.
+    value = "value" if schema_id is None else F.expr("substring(value, 6)")
+    return messages_of(sink, rows, schema_id).repartition(TASKS, F.xxhash64(F.coalesce("key", value)))
 
 
 def messages_of(sink: KafkaSink, rows: DataFrame, schema_id: int | None = None) -> DataFrame:
