@@ -71,6 +71,8 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {deed.name: deed.examples for
     "events": (("pitstop events speeds", ""), ("pitstop events -f speeds", "follow them")),
     "history": (("pitstop history --step minute speeds", ""),),
     "graph": (("pitstop graph speeds", ""), ("pitstop graph --dot speeds", "for Graphviz: | dot -Tsvg")),
+    "tasks": (("pitstop tasks speeds", ""), ("pitstop tasks -v speeds", "with the plan of Spark")),
+    "peek": (("pitstop peek speeds windows", ""), ("pitstop peek -n 5 -o json speeds windows", "")),
     "versions": (("pitstop versions speeds", ""),),
     "options": (("pitstop options speeds", ""),),
     "save-snapshot": (

@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from pitstop.cli import job_logs, jobs, show, snapshots, states, verbs, waiting
+from pitstop.cli import job_logs, jobs, looking, show, snapshots, states, verbs, waiting
 from pitstop.cli.deeds import DEEDS
 from pitstop.cli.register import Command, register
 
@@ -21,6 +21,8 @@ _OF_JOBS: tuple[tuple[str, Command, str, dict[str, Any]], ...] = (
     ("history", show.history, "history", _PLAIN),
     ("metrics", show.metrics, "metrics", _PLAIN),
     ("graph", show.graph, "graph", _PLAIN),
+    ("tasks", looking.tasks, "tasks", _PLAIN),
+    ("peek", looking.peek, "peek", _PLAIN),
     ("versions", show.versions, "versions", _PLAIN),
     ("options", show.options, "options", _PLAIN),
     ("submit", jobs.submit, "submit", jobs.SUBMIT_SETTINGS),

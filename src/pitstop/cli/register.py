@@ -54,8 +54,8 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Bring jobs": ("submit", "check", "update", "rollback", "apply"),
     "Act on jobs": (*(deed.name for deed in DEEDS), "wait", "configure", "delete", "discard"),
     "Look at jobs": (
-        *("list-jobs", "status", "logs", "events", "history", "metrics", "graph", "versions", "options"),
-        "list-kept-states",
+        *("list-jobs", "status", "logs", "events", "history", "metrics", "graph", "tasks", "peek", "versions"),
+        *("options", "list-kept-states"),
     ),
     "Snapshots": ("save-snapshot", "list-snapshots", "delete-snapshot"),
     "SQL": ("sql", "pgwire"),

@@ -21,6 +21,7 @@ from pitstop.cli import (
     init,
     job_logs,
     jobs,
+    looking,
     maps,
     nouns,
     page,
@@ -88,6 +89,7 @@ verbs.add_to(app)
 apply.add_to(app)
 waiting.add_to(app)
 show.add_to(app)
+looking.add_to(app)
 job_logs.add_to(app)
 snapshots.add_to(app)
 sql.add_to(app)

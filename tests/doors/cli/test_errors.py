@@ -290,6 +290,8 @@ def test_every_command_is_in_the_help_and_has_its_own(bare):
         "events",
         "history",
         "graph",
+        "tasks",
+        "peek",
         "versions",
         "options",
         "artifacts",
