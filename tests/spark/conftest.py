@@ -1,4 +1,4 @@
-"""One Spark session for all Spark tests."""
+"""What Spark tests share: a session for all of them, a broker for those of a module, servers for single ones."""
 
 import pytest
 
@@ -7,6 +7,8 @@ from pitstop.model.cluster import ClusterSettings
 from pitstop.runner.archiving import provide_jar
 from pitstop.spark.base.session import build_session
 from pitstop.spark.sources import register
+from tests.brokers.broker import Broker
+from tests.brokers.registry import Registry
 from tests.spark.sources.http_feed import Feed
 
 
@@ -41,3 +43,17 @@ def feed():
     running = Feed()
     yield running
     running.close()
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory):
+    running = Broker(tmp_path_factory.mktemp("kafka"))
+    yield running
+    running.kill()
+
+
+@pytest.fixture
+def registry():
+    running = Registry()
+    yield running
+    running.stop()

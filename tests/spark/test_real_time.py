@@ -18,19 +18,11 @@ from pitstop.spark.run import Run
 from pitstop.spark.starting.start_point import StartPoint
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.maps import SqlMapStore
-from tests.brokers.broker import Broker
 from tests.maps import map_store
 
 pytestmark = [pytest.mark.spark]
 
 CONFIG = JobConfig(execution=Execution.REALTIME, snapshot_interval_ms=60_000)
-
-
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory):
-    running = Broker(tmp_path_factory.mktemp("kafka"))
-    yield running
-    running.kill()
 
 
 @pytest.fixture

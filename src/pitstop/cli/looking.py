@@ -15,7 +15,10 @@ from pitstop.cli.tables import print_table
 from pitstop.kit.counts import counted
 from pitstop.model.execution import EPOCHS, MOST_EPOCHS, ExecutionFacts
 
-_HEADS = ("EPOCH", "STAGE", "TASKS", "RUNNING", "FASTEST MS", "MEDIAN MS", "SLOWEST MS", "SKEW", "SLOWEST PARTITION", "ITS ROWS", "STEPS")
+_HEADS = (
+    *("EPOCH", "STAGE", "TASKS", "RUNNING", "FASTEST MS", "MEDIAN MS", "SLOWEST MS", "SKEW"),
+    *("SLOWEST PARTITION", "ITS ROWS", "STEPS"),
+)
 
 
 def add_to(app: typer.Typer) -> None:

@@ -79,7 +79,7 @@ public final class AvroBytes implements UDF1, Serializable {
         } catch (AvroRuntimeException error) {
             return "it is no schema of Avro: " + error.getMessage().split("\n")[0];
         } catch (MisfitException error) {
-            return error.getMessage();
+            return "the schema of Avro does not fit the columns: " + error.getMessage();
         }
     }
 

@@ -14,16 +14,8 @@ from pitstop.model.config import ProcessingGuarantee
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.sinks import EpochContext
 from pitstop.spark.sinks.kafka import TASKS, write_kafka
-from tests.brokers.broker import Broker
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
-
-
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory):
-    running = Broker(tmp_path_factory.mktemp("kafka"))
-    yield running
-    running.kill()
 
 
 @pytest.fixture

@@ -18,8 +18,6 @@ from pitstop.model.config import ProcessingGuarantee
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.sinks import EpochContext
 from pitstop.spark.sinks.kafka import TASKS, by_tasks, check_columns, write_kafka
-from tests.brokers.broker import Broker
-from tests.brokers.registry import Registry
 from tests.spark.sources.test_kafka import KafkaHarness
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
@@ -36,20 +34,6 @@ FULL = (
     date(1582, 10, 15), AT, LOCAL, ["a", None], {"k": 1, "l": None},
     ("s", AT, [date(1, 1, 1), date(9999, 12, 31)]), {"m": LOCAL},
 )  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory):
-    running = Broker(tmp_path_factory.mktemp("kafka"))
-    yield running
-    running.kill()
-
-
-@pytest.fixture
-def registry():
-    running = Registry()
-    yield running
-    running.stop()
 
 
 @pytest.fixture
@@ -178,7 +162,11 @@ def test_a_null_that_the_schema_does_not_take_fails_the_job_and_names_sink_and_f
 @pytest.mark.parametrize(
     ("columns", "sink", "reason"),
     [
-        ("n string", {"avro_schema": json.dumps(record(("n", {"type": "long"})))}, "field n is long, the column string."),
+        (
+            "n string",
+            {"avro_schema": json.dumps(record(("n", {"type": "long"})))},
+            "the schema of Avro does not fit the columns: field n is long, the column string.",
+        ),
         ("n bigint, m int", {"avro_schema": json.dumps(record(("n", {"type": "long"})))}, "it has no field for column m."),
         (
             "n bigint",

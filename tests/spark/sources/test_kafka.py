@@ -21,13 +21,6 @@ from tests.spark.harness import Collected, Harness, check
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory):
-    running = Broker(tmp_path_factory.mktemp("kafka"))
-    yield running
-    running.kill()
-
-
 class KafkaHarness(Harness):
     """Runs versions of a job until its topics are read to the offsets that add up to ``until``."""
 

@@ -13,26 +13,11 @@ import pitstop as ps
 from pitstop.errors import EngineError, UsageError
 from pitstop.spark.base.columns import struct_of
 from pitstop.spark.internals.avro_rows import SchemaPlace, avro_rows
-from tests.brokers.broker import Broker
 from tests.brokers.registry import Registry
 from tests.spark.harness import Collected
 from tests.spark.sources.test_kafka import KafkaHarness
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
-
-
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory):
-    running = Broker(tmp_path_factory.mktemp("kafka"))
-    yield running
-    running.kill()
-
-
-@pytest.fixture
-def registry():
-    running = Registry()
-    yield running
-    running.stop()
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ import pytest
 import pitstop as ps
 from pitstop.errors import UsageError
 from pitstop.model.left_out import LeftOut
-from tests.brokers.broker import Broker
 from tests.maps import map_store
 from tests.spark.harness import Collected
 from tests.spark.sources.test_kafka import KafkaHarness
@@ -21,13 +20,6 @@ from tests.spark.sources.test_kafka import KafkaHarness
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 SOURCE = {"version": "3.0.0.Final", "connector": "postgresql", "name": "shop", "db": "shop", "table": "customers", "lsn": 34}
-
-
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory):
-    running = Broker(tmp_path_factory.mktemp("kafka"))
-    yield running
-    running.kill()
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import pytest
 
 import pitstop as ps
 from pitstop.errors import EngineError, UsageError
-from tests.brokers.broker import Broker
 from tests.brokers.protobuf_files import Files, enum, field, message, pairs
 from tests.spark.harness import Collected
 from tests.spark.sources.test_kafka import KafkaHarness
@@ -61,13 +60,6 @@ DDL = (
     "numbers array<int>, items array<struct<sku string, count int>>, first struct<sku string, count int>, "
     "counts map<string,bigint>, by_number map<int,struct<sku string>>, inner struct<deep boolean>"
 )
-
-
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory):
-    running = Broker(tmp_path_factory.mktemp("kafka"))
-    yield running
-    running.kill()
 
 
 @pytest.fixture

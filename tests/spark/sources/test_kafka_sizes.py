@@ -8,7 +8,7 @@ from confluent_kafka.admin import ConfigResource, NewTopic, ResourceType
 
 import pitstop as ps
 from pitstop.kit.waiting import wait_until
-from tests.brokers.broker import SECONDS, Broker
+from tests.brokers.broker import SECONDS
 from tests.brokers.registry import Registry
 from tests.spark.harness import Collected, check
 from tests.spark.sources.test_kafka import KafkaHarness, numbers_of, read
@@ -17,13 +17,6 @@ from tests.spark.sources.test_kafka_avro import framed, record
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 TEN_MB = 10_000_000
-
-
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory):
-    running = Broker(tmp_path_factory.mktemp("kafka"))
-    yield running
-    running.kill()
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
-    ArrayType,
     BooleanType,
     ByteType,
     DataType,
@@ -16,12 +15,10 @@ from pyspark.sql.types import (
     FloatType,
     IntegerType,
     LongType,
-    MapType,
     NullType,
     NumericType,
     ShortType,
     StringType,
-    StructType,
     TimestampNTZType,
     TimestampType,
     YearMonthIntervalType,
@@ -32,6 +29,7 @@ from pitstop.pipeline.aggregates import EVENT_TIME, Aggregate, Takes
 from pitstop.pipeline.nodes import Node
 from pitstop.spark.base.columns import to_column
 from pitstop.spark.base.naming import quoted
+from pitstop.spark.base.nested import changed_within
 
 _BIGINT_DIGITS = 18
 """The most digits of a whole number that surely is a bigint."""
@@ -61,26 +59,7 @@ def inputs_of(node: Node, name: str, aggregate: Aggregate, frame: DataFrame, tim
 
 def one_zero(column: Column, kind: DataType) -> Column:
     """Return the column with 0.0 and -0.0 as one value in its floats and doubles: as text or bytes they are two."""
-    if isinstance(kind, (FloatType, DoubleType)):
-        return column + F.lit(0.0).cast(kind)
-    if isinstance(kind, ArrayType) and _has_zeros(kind):
-        return F.transform(column, lambda element: one_zero(element, kind.elementType))
-    if isinstance(kind, MapType) and _has_zeros(kind.valueType):  # of keys Spark makes one itself
-        return F.transform_values(column, lambda key, value: one_zero(value, kind.valueType))
-    if isinstance(kind, StructType) and _has_zeros(kind):
-        fields = [one_zero(column.getField(field.name), field.dataType).alias(field.name) for field in kind.fields]
-        return F.when(column.isNotNull(), F.struct(*fields))
-    return column
-
-
-def _has_zeros(kind: DataType) -> bool:
-    if isinstance(kind, ArrayType):
-        return _has_zeros(kind.elementType)
-    if isinstance(kind, MapType):
-        return _has_zeros(kind.valueType)
-    if isinstance(kind, StructType):
-        return any(_has_zeros(field.dataType) for field in kind.fields)
-    return isinstance(kind, (FloatType, DoubleType))
+    return changed_within(column, kind, (FloatType, DoubleType), lambda value, each: value + F.lit(0.0).cast(each))
 
 
 def _is_taken(kind: DataType, takes: Takes) -> bool:

@@ -30,6 +30,7 @@ from pyspark.sql.types import (
 
 from pitstop.errors import UsageError
 from pitstop.pipeline.kafka_values import AvroForm
+from pitstop.spark.base.nested import changed_within
 from pitstop.spark.base.schema_registry import registered, registry_at
 from pitstop.spark.internals.avro_rows import avro_bytes
 
@@ -70,7 +71,7 @@ def schema_id(form: AvroForm, schema: str, topic: str) -> int | None:
 
 def avro_value(rows: DataFrame, row: Column, columns: StructType, schema: str, number: int | None) -> Column:
     """Return the bytes of a struct of ``columns``. UsageError if the schema has no place for one of them."""
-    return avro_bytes(rows.sparkSession, _with_numbers(row, columns), columns, schema, number)
+    return avro_bytes(rows.sparkSession, changed_within(row, columns, _TIMES, _number), columns, schema, number)
 
 
 def _record(columns: StructType, name: str) -> dict[str, Any]:
@@ -100,31 +101,10 @@ def _type(kind: DataType, name: str) -> Any:
     return _PLAIN[type(kind)]
 
 
-def _has_times(kind: DataType) -> bool:
-    if isinstance(kind, ArrayType):
-        return _has_times(kind.elementType)
-    if isinstance(kind, MapType):
-        return _has_times(kind.valueType)
-    if isinstance(kind, StructType):
-        return any(_has_times(field.dataType) for field in kind.fields)
-    return isinstance(kind, _TIMES)
-
-
-def _with_numbers(value: Column, kind: DataType) -> Column:
-    """Return a value whose times are numbers: days, or microseconds from 1970 on."""
-    if not _has_times(kind):
-        return value
+def _number(value: Column, kind: DataType) -> Column:
+    """Return a time as a number: days, or microseconds from 1970 on."""
     if isinstance(kind, DateType):
         return F.unix_date(value)
-    if isinstance(kind, ArrayType):
-        items = kind.elementType
-        return F.transform(value, lambda item: _with_numbers(item, items))
-    if isinstance(kind, MapType):
-        values = kind.valueType
-        return F.transform_values(value, lambda _, part: _with_numbers(part, values))
-    if isinstance(kind, StructType):
-        parts = [_with_numbers(value.getField(field.name), field.dataType).alias(field.name) for field in kind.fields]
-        return F.when(value.isNotNull(), F.struct(*parts))
     if isinstance(kind, TimestampType):
         return F.unix_micros(value)
     # A cast to a timestamp would take the zone of the session into account.
