@@ -140,6 +140,8 @@ def test_a_function_that_fails_is_named_with_its_stage(spark, step, message):
     [
         (lambda s: s.rename({"nn": "m"}), "there is no column 'nn'"),
         (lambda s: s.rename({"n": "K"}), "makes two columns 'k'"),
+        (lambda s: s.select("n", "k AS N"), "makes two columns 'n'"),
+        (lambda s: s.transform(lambda frame: frame.select("n", "n")), "makes two columns 'n'"),
         (lambda s: s.drop("nn"), "there is no column 'nn'"),
         (lambda s: s.drop("k", "n", "tags", "ts"), "drops all columns"),
         (lambda s: s.explode("n"), "n is bigint, and explode takes an array or a map"),

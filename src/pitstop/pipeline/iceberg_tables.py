@@ -42,7 +42,7 @@ def partition_field(text: str) -> PartitionField:
     )
 
 
-def check_name(table: str) -> None:
+def check_table_name(table: str) -> None:
     """Raise UsageError unless this names a table with its namespace."""
     if not all(table.split(".")) or "." not in table:
         raise UsageError(f"An Iceberg table is named with its namespace, as in 'shop.orders', not {table!r}.")

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from pitstop.errors import PipelineError, UsageError
 from pitstop.kit.durations import Duration, milliseconds
+from pitstop.pipeline.expecting import expect, expect_function
 from pitstop.pipeline.key_columns import exactly
 from pitstop.pipeline.keyed import keep_late
 from pitstop.pipeline.nodes import Rows
@@ -18,6 +19,7 @@ from pitstop.pipeline.specs import HashJoinSpec, JoinSpec, SourceSpec
 
 _KEY, _VALUE = "__key_of_map", "__value_of_map"
 """Columns of a map's entries while rows are joined with them."""
+_A_TABLE = "p.read_from(...) or lambda spark: spark.read..."
 
 
 class JoinVerbs(RowVerbs):
@@ -47,6 +49,7 @@ class JoinVerbs(RowVerbs):
         """
         if how not in ("inner", "left", "full", "semi"):
             raise UsageError(f"Stage '{name}': a join of two streams is inner, left, full or semi, not {how!r}.")
+        expect(other, JoinVerbs, f"Stage '{name}' joins with a stage", "one that read_from or another verb returns")
         rows, keys = self._with_computed(on, "A key")
         others, _ = other._with_computed(on, "A key")
         times = (_needed_time(name, rows), _needed_time(name, others))
@@ -77,6 +80,7 @@ class JoinVerbs(RowVerbs):
         if isinstance(side, JoinVerbs):
             table, _ = side._with_computed(on, "A key")
             return rows._then(HashJoinSpec(keys, how, refresh_ms, None), name, table)
+        expect_function(side, f"Stage '{self.name}' is joined with a stage or a function of SparkSession", _A_TABLE)
         return rows._then(HashJoinSpec(keys, how, refresh_ms, side), name)
 
     def with_map(

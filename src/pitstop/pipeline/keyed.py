@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 from pitstop.errors import PipelineError
 from pitstop.kit.durations import Duration, milliseconds
 from pitstop.pipeline.aggregates import Aggregate
+from pitstop.pipeline.expecting import SINKS, WINDOWS, expect, expect_function
 from pitstop.pipeline.nodes import Rows
 from pitstop.pipeline.schemas import ddl
 from pitstop.pipeline.sink import Sink
@@ -36,6 +37,9 @@ class KeyedStage(Generic[S]):
     def __init__(self, stage: S, keys: tuple[str, ...]) -> None:
         self._stage = stage
         self._keys = keys
+
+    def __repr__(self) -> str:
+        return f"<{self._stage!r} grouped by {', '.join(self._keys) or 'nothing'}>"
 
     def window(self, window: Window | Session, late: Sink | None = None) -> WindowedStage[S]:
         """Cut each group into windows of event time; the stage needs ``with_timestamps`` before.
@@ -90,6 +94,7 @@ class KeyedStage(Generic[S]):
         the row, as JSON; the sink's stage is ``<name>-dead-letters``). If ``on_evict`` fails the state is gone; it then stands
         in ``error``, and ``text`` is null.
         """
+        expect_function(function, f"Stage '{name}' keeps state by a function", "def name(state, row): ... and give name")
         timestamp = self._stage.timestamp_column()
         if ttl is not None and timestamp is None:
             raise PipelineError(f"Stage '{name}' has a ttl, so it needs event time: call with_timestamps before it.")
@@ -104,6 +109,7 @@ class KeyedStage(Generic[S]):
         keep_late(late, name, spec, self._stage)
         if dead_letters is None:
             return stage
+        expect(dead_letters, Sink, f"The dead letters of stage '{name}' go to a sink", SINKS)
         stage._then(UnhandledSpec(), f"{name}-unhandled")._then(SinkSpec(dead_letters), f"{name}-dead-letters")
         return stage._then(HandledSpec(), f"{name}-rows")
 
@@ -145,6 +151,7 @@ class WindowedStage(Generic[S]):
         early_ms: int | None = None,
         late: Sink | None = None,
     ) -> None:
+        expect(window, (Window, Session), f"Rows of stage '{stages[0].name}' are cut by a window", WINDOWS)
         self._stages, self._keys, self._labels = stages, keys, labels
         self._window, self._early_ms, self._late = window, early_ms, late
 
@@ -222,6 +229,8 @@ def co_group(**inputs: KeyedStage[S]) -> CoGroup[S]:
 
     Key columns may have different names; results have those of the first input. The slowest watermark counts.
     """
+    for label, keyed in inputs.items():
+        expect(keyed, KeyedStage, f"Input '{label}' of co_group is a grouped stage", "rows.group_by(...)")
     if len(inputs) < 2:
         raise PipelineError("co_group needs two or more grouped stages.")
     if len({len(keyed._keys) for keyed in inputs.values()}) > 1:
@@ -233,6 +242,7 @@ def co_group(**inputs: KeyedStage[S]) -> CoGroup[S]:
 def keep_late(sink: Sink | None, name: str, spec: LeavesOut, *stages: Rows) -> None:
     """Let a sink, if given, get the rows of these stages that the stage ``name`` leaves out."""
     if sink is not None:
+        expect(sink, Sink, f"The late rows of stage '{name}' go to a sink", SINKS)
         stages[0]._then(LateSpec(name, spec), f"{name}-late", *stages[1:])._then(SinkSpec(sink), f"{name}-late-rows")
 
 

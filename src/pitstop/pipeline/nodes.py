@@ -10,6 +10,7 @@ from typing import Self
 
 from pitstop.errors import PipelineError
 from pitstop.kit.ids import check_name
+from pitstop.pipeline.expecting import expect
 from pitstop.pipeline.row_specs import SplitSpec
 from pitstop.pipeline.sink import Sink
 from pitstop.pipeline.source import Source
@@ -126,6 +127,9 @@ class Rows:
     def __init__(self, graph: Graph, node: Node) -> None:
         self._graph, self._node = graph, node
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} '{self.name}' ({self._node.location})>"
+
     @property
     def name(self) -> str:
         return self._node.name
@@ -137,6 +141,7 @@ class Rows:
     def _then(self, spec: Spec, name: str | None, *others: Rows) -> Self:
         """Return a stage that does ``spec`` to these rows and those of ``others`` in the same pipeline; None: a free name."""
         for other in others:
+            expect(other, Rows, f"Stage '{self.name}' goes together with a stage", "one that read_from or another verb returns")
             if other._graph is not self._graph:
                 raise PipelineError(f"Stage '{other.name}' belongs to another pipeline.")
         inputs = (self._node, *(other._node for other in others))

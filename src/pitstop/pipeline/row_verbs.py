@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 from pitstop.errors import PipelineError, UsageError
+from pitstop.pipeline.expecting import expect_function
 from pitstop.pipeline.key_columns import key_columns
 from pitstop.pipeline.nodes import Rows
 from pitstop.pipeline.row_specs import (
@@ -19,6 +20,9 @@ from pitstop.pipeline.row_specs import (
 )
 from pitstop.pipeline.schemas import ddl
 from pitstop.pipeline.specs import FilterSpec, SelectSpec, TransformSpec, WithColumnsSpec
+
+_A_FUNCTION = "def name(batch): ... and give name"
+_A_TRANSFORMATION = "def name(frame): ... and give name"
 
 
 class RowVerbs(Rows):
@@ -86,6 +90,7 @@ class RowVerbs(Rows):
         Table, or a dict of columns (Arrow arrays, or lists). ``output`` are its columns: DDL, a StructType or a dataclass. Rows
         keep their event time if its column is among them. A function that raises ends the epoch.
         """
+        expect_function(function, f"The rows of stage '{self.name}' are mapped by a function", _A_FUNCTION)
         return self._then(MapSpec(function, ddl(output)), name)
 
     def flat_map(self, function: Callable[[Any], Any], output: Any, name: str | None = None) -> Self:
@@ -93,10 +98,12 @@ class RowVerbs(Rows):
 
         The function may also be a generator that yields its rows in several parts.
         """
+        expect_function(function, f"The rows of stage '{self.name}' are mapped by a function", _A_FUNCTION)
         return self._then(FlatMapSpec(function, ddl(output)), name)
 
     def transform(self, function: Callable[[Any], Any], name: str | None = None) -> Self:
         """Apply any stateless ``DataFrame -> DataFrame``. Stateful operators in it are refused."""
+        expect_function(function, f"The rows of stage '{self.name}' go through a function", _A_TRANSFORMATION)
         return self._then(TransformSpec(function), name)
 
     def _with_computed(self, columns: Any, what: str) -> tuple[Self, tuple[str, ...]]:

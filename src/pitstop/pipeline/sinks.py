@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from pitstop.errors import UsageError
+from pitstop.kit.ids import check_name
 from pitstop.machine.local_paths import local_path
 from pitstop.pipeline.databases import check_postgres_url
-from pitstop.pipeline.iceberg_tables import catalog_properties, check_name, partition_fields
+from pitstop.pipeline.iceberg_tables import catalog_properties, check_table_name, partition_fields
 from pitstop.pipeline.kafka_security import KafkaSecurity, security_of
 from pitstop.pipeline.kafka_source import TOPIC
 from pitstop.pipeline.kafka_values import written_form
@@ -68,6 +69,7 @@ def map(
     expression or several of them, says by what else rows are newer (null is the oldest); ``order_by=()``: the row that
     comes last wins. Functions get all rows, those of an epoch in that order.
     """
+    check_name("map", name)
     if mode not in ("upsert", "delete"):
         raise UsageError(f"The map sink's mode is 'upsert' or 'delete', not {mode!r}.")
     if merge is not None and update is not None:
@@ -85,7 +87,7 @@ def logger(template: str | None = None) -> Sink:
     return LoggerSink(template)
 
 
-def files(path: str, format: str = "parquet", partition_by: tuple[str, ...] | list[str] = (), **options: Any) -> Sink:
+def files(path: str, format: str = "parquet", partition_by: str | tuple[str, ...] | list[str] = (), **options: Any) -> Sink:
     """Write files into a folder; ``format`` is ``parquet``, ``json`` or ``csv``. Exactly-once: a file appears with its epoch.
 
     ``options`` are those of Spark's writer of that format, such as ``header=True`` or ``timestampFormat``, and go before what
@@ -105,7 +107,8 @@ def files(path: str, format: str = "parquet", partition_by: tuple[str, ...] | li
     local_path(str(path), "What the file sink writes")
     if format not in ("parquet", "json", "csv"):
         raise UsageError(f"files writes parquet, json or csv, not {format!r}.")
-    return FilesSink(str(path), format, tuple(partition_by), tuple((name, _option(value)) for name, value in options.items()))
+    columns = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
+    return FilesSink(str(path), format, columns, tuple((name, _option(value)) for name, value in options.items()))
 
 
 def _option(value: Any) -> str:
@@ -234,7 +237,7 @@ def iceberg(
     snapshot: let epochs be long (``max_latency``), and expire old snapshots. The sink needs ``pip install 'pitstop[iceberg]'``
     where jobs and the server run.
     """
-    check_name(table)
+    check_table_name(table)
     if schema_mode not in (None, "merge"):
         raise UsageError(f'schema_mode is "merge", or left out, not {schema_mode!r}.')
     return IcebergSink(table, catalog_properties(catalog), partition_fields(partition_by), schema_mode == "merge")
@@ -263,6 +266,8 @@ def noop() -> Sink:
 
 def custom(writer: SinkWriter) -> Sink:
     """Write rows by a user-defined sink: ``writer`` is a :class:`SinkWriter`."""
+    if isinstance(writer, type) or not callable(getattr(writer, "write", None)):
+        raise UsageError("A sink of your own is an object with write(rows, info): write ps.sinks.custom(MySink()).")
     return CustomSink(writer)
 
 

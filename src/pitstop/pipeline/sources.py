@@ -11,6 +11,7 @@ from typing import Any
 
 from pitstop.errors import UsageError
 from pitstop.kit.durations import Duration, milliseconds
+from pitstop.kit.ids import check_name
 from pitstop.machine.local_paths import scheme_of
 from pitstop.pipeline.file_sources import csv_tail, files
 from pitstop.pipeline.kafka_source import kafka
@@ -89,7 +90,7 @@ def map_journal(map_name: str, start: str = "oldest", max_events: int = 100_000)
     """
     if start not in ("oldest", "current"):
         raise UsageError(f"map_journal starts at 'oldest' or 'current', not {start!r}.")
-    return Source("map_journal", {"map": map_name, "start": start, "maxEvents": str(max_events)})
+    return Source("map_journal", {"map": check_name("map", map_name), "start": start, "maxEvents": str(max_events)})
 
 
 def map_entries(map_name: str) -> Source:
@@ -97,7 +98,7 @@ def map_entries(map_name: str) -> Source:
 
     For batch jobs, and for tables of hash joins.
     """
-    return Source("map_entries", {"map": map_name}, bounded=True)
+    return Source("map_entries", {"map": check_name("map", map_name)}, bounded=True)
 
 
 def items(rows: Sequence[Sequence[Any] | dict[str, Any]], schema: Any) -> Source:

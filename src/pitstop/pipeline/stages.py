@@ -8,6 +8,7 @@ from typing import Any, Self
 from pitstop.errors import PipelineError
 from pitstop.kit.durations import UNLIMITED, Duration, milliseconds
 from pitstop.pipeline.chains import check_chains, check_early_results, streams
+from pitstop.pipeline.expecting import SINKS, SOURCES, expect, expect_function
 from pitstop.pipeline.join_verbs import JoinVerbs
 from pitstop.pipeline.keyed import KeyedStage
 from pitstop.pipeline.migration import Migration, OffsetMigration
@@ -42,6 +43,9 @@ class Pipeline:
         self._graph = Graph(location)
         self._migrations: dict[str, Migration] = {}
         self._offset_migrations: dict[str, OffsetMigration] = {}
+
+    def __repr__(self) -> str:
+        return f"<Pipeline: {', '.join(node.name for node in self.nodes) or 'empty'}>"
 
     @property
     def nodes(self) -> tuple[Node, ...]:
@@ -91,6 +95,7 @@ class Pipeline:
         ``dead_letters`` if given (columns ``stage string, text string, time timestamp, error string, place string``; ``place``
         is the file, and for ``csv_tail`` the byte in it, null for sources without files; its stage is ``<name>-dead-letters``).
         """
+        expect(source, Source, f"Source '{name}' is read from a source", SOURCES)
         if source.parse is None and not source.tells_bad and dead_letters is not None:
             raise PipelineError(_no_letters(source, name))
         # The rows of files have the source's own name, as in releases in which these had no letters.
@@ -106,6 +111,7 @@ class Pipeline:
         """End several stages in one sink; their columns must agree."""
         if not stages:
             raise PipelineError(f"Sink '{name}' gets no stage to write.")
+        expect(stages[0], Stage, f"Sink '{name}' gets the rows of stages", "the stages that read_from and other verbs return")
         start = stages[0] if len(stages) == 1 else stages[0].merge(*stages[1:])
         start.write_to(sink, name)
 
@@ -225,10 +231,12 @@ class Stage(JoinVerbs):
         Aggregations need a watermark (``with_timestamps``), for every job writes in append mode. ``name`` is the key of
         this state in snapshots; it is restored as long as the operators in it keep their form.
         """
+        expect_function(function, f"Stage '{name}' is a function of DataFrames", "def name(rows): ... and give name")
         return self._then(OwnCodeSpec(function), name, *others)
 
     def write_to(self, sink: Sink, name: str) -> None:
         """End in a sink."""
+        expect(sink, Sink, f"Stage '{name}' writes to a sink", SINKS)
         self._graph.add(SinkSpec(sink.fed(row_order(self._node))), name, (self._node,))
 
 

@@ -10,7 +10,7 @@ from pitstop.errors import UsageError
 from pitstop.kit.durations import Duration, milliseconds
 from pitstop.machine.local_paths import local_path
 from pitstop.pipeline.databases import check_postgres_url
-from pitstop.pipeline.iceberg_tables import OF_CATALOG, catalog_properties, check_name
+from pitstop.pipeline.iceberg_tables import OF_CATALOG, catalog_properties, check_table_name
 from pitstop.pipeline.schemas import ddl, optional_ddl
 from pitstop.pipeline.source import Source
 from pitstop.pipeline.starts import table_start
@@ -108,7 +108,7 @@ def iceberg(
     epoch reads. With ``streaming=False`` the source ends: it reads what is there when the job begins, and can be the table of a
     hash join. A catalog that is away is waited for. It needs ``pip install 'pitstop[iceberg]'`` where jobs run.
     """
-    check_name(table)
+    check_table_name(table)
     if on_rewrite not in ("fail", "skip"):
         raise UsageError(f"on_rewrite is fail or skip, not {on_rewrite!r}.")
     if on_loss not in ("fail", "continue"):

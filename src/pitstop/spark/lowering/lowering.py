@@ -72,7 +72,7 @@ from pitstop.spark.lowering.late import lower_late
 from pitstop.spark.lowering.own_code import lower_own_code
 from pitstop.spark.lowering.rolling import lower_rolling
 from pitstop.spark.lowering.row_order import with_order
-from pitstop.spark.lowering.row_steps import lower_drop, lower_explode, lower_rename, lower_split
+from pitstop.spark.lowering.row_steps import check_once, lower_drop, lower_explode, lower_rename, lower_split
 from pitstop.spark.lowering.ways_out import left_out
 from pitstop.spark.lowering.window import lower_window
 from pitstop.spark.sources import source_kind
@@ -266,7 +266,9 @@ def _dead_letters(spec: DeadLettersSpec, lowering: Lowering, node: Node, inputs:
 
 @lower.register
 def _select(spec: SelectSpec, lowering: Lowering, node: Node, inputs: list[DataFrame]) -> DataFrame:
-    return inputs[0].select(*[to_column(inputs[0], column) for column in spec.columns])
+    result = inputs[0].select(*[to_column(inputs[0], column) for column in spec.columns])
+    check_once(node, result.columns)
+    return result
 
 
 @lower.register
@@ -311,6 +313,7 @@ def _transform(spec: TransformSpec, lowering: Lowering, node: Node, inputs: list
                 f"Stage '{node.name}' ({node.location}) keeps state ({added[0]}), which a transform must not: use a "
                 "named stateful stage, such as group_by(...).window(...).aggregate(...)."
             )
+    check_once(node, result.columns)
     return result
 
 

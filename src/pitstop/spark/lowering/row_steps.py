@@ -22,7 +22,7 @@ def lower_rename(node: Node, spec: RenameSpec, frame: DataFrame) -> DataFrame:
     """Return the rows with other names of columns."""
     check_columns(node, frame, tuple(spec.columns))
     names = {column: spec.columns.get(column, column) for column in frame.columns}
-    _check_once(node, list(names.values()))
+    check_once(node, list(names.values()))
     return frame.select(*[F.col(quoted(column)).alias(name) for column, name in names.items()])
 
 
@@ -53,7 +53,7 @@ def lower_explode(node: Node, spec: ExplodeSpec, frame: DataFrame) -> DataFrame:
     else:
         columns[frame.columns.index(plain)] = exploded
     result = frame.select(*columns)
-    _check_once(node, result.columns)
+    check_once(node, result.columns)
     return result
 
 
@@ -79,8 +79,8 @@ def _names(node: Node, spec: ExplodeSpec, plain: str | None, entries: bool) -> t
     )  # fmt: skip
 
 
-def _check_once(node: Node, names: list[str]) -> None:
+def check_once(node: Node, names: list[str]) -> None:
     """Raise PipelineError if two columns have one name, in whatever case: Spark could not tell them apart."""
-    name, count = Counter(map(str.casefold, names)).most_common(1)[0]
-    if count > 1:
-        raise PipelineError(f"Stage '{node.name}' ({node.location}) makes two columns '{name}': rename one.")
+    for name, count in Counter(map(str.casefold, names)).items():
+        if count > 1:
+            raise PipelineError(f"Stage '{node.name}' ({node.location}) makes two columns '{name}': rename one.")
