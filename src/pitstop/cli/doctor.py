@@ -15,9 +15,9 @@ from pitstop.cli.exits import Exit
 from pitstop.cli.register import register
 from pitstop.cli.state_rows import show_rows
 from pitstop.cli.tables import print_table
-from pitstop.cli.terminal import in_one_line
 from pitstop.errors import UsageError
 from pitstop.kit.counts import counted
+from pitstop.kit.plain_text import in_one_line
 from pitstop.model.task import MOST_STATE_ROWS, QueryCheckpoint, StateRows
 
 RowsOf = Callable[[QueryCheckpoint], StateRows]

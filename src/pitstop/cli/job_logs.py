@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -17,19 +16,17 @@ from pitstop.cli.arguments import JobArgument
 from pitstop.cli.away import AWAY_SECONDS, say_away
 from pitstop.cli.context import Call
 from pitstop.cli.register import register
-from pitstop.cli.terminal import in_one_line
 from pitstop.errors import UnreachableError, UsageError
 from pitstop.kit.counts import counted
 from pitstop.kit.durations import milliseconds
 from pitstop.machine.log_levels import LogLevel
+from pitstop.machine.log_lines import OF_ONE_JOB, Line
 from pitstop.service.api import Service
 from pitstop.service.log_results import LogPage
 
 POLL_SECONDS = 0.3
 PAGE_LINES = 10_000
 _LEVELS = tuple(level.value for level in (LogLevel.TRACE, LogLevel.DEBUG, LogLevel.INFO, LogLevel.WARN, LogLevel.ERROR))
-_SHOWN = ("time", "level", "logger", "msg", "error", "thread", "job", "run")
-"""The keys of a line that have a place of their own, or that say nothing new in the log of one job."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -83,40 +80,6 @@ def logs(
             _print(call, sieve.passed(page.lines))
 
 
-@dataclass(frozen=True)
-class Line:
-    """A line of a log, with its facts."""
-
-    raw: str
-    facts: dict[str, Any]
-
-    @classmethod
-    def of(cls, raw: str) -> Line:
-        """Return a line as it is stored. A line that is no JSON object has a message alone."""
-        try:
-            facts = json.loads(raw)
-        except ValueError:
-            facts = None
-        return cls(raw, facts if isinstance(facts, dict) else {"msg": raw})
-
-    def text(self, verbose: bool = False) -> str:
-        """Return the line for people: time, level, logger, message, then facts; a stack trace on lines of its own."""
-        facts = self.facts
-        if set(facts) == {"msg"}:
-            return self.raw
-        time_text = str(facts.get("time", "")).replace("T", " ").replace(",", ".")
-        more = [name for name in facts if name not in _SHOWN or (verbose and name in ("thread", "job", "run"))]
-        words = [
-            time_text,
-            f"{facts.get('level', ''):<5}",
-            f"{facts['logger']}:" if facts.get("logger") else "",
-            in_one_line(str(facts.get("msg", ""))),
-        ]
-        words += [f"{name}={_value(facts[name])}" for name in more]
-        trace = str(facts["error"]).rstrip("\n") if facts.get("error") else ""
-        return "\n".join([" ".join(filter(None, words)), *(f"    {each}" for each in trace.splitlines())])
-
-
 @dataclass
 class Sieve:
     """The lines that the user has asked for."""
@@ -157,7 +120,7 @@ class Sieve:
         level = str(line.facts.get("level", LogLevel.INFO.value)).upper()
         if level in _LEVELS and _LEVELS.index(level) < self.gravest:
             return False
-        return self.pattern is None or bool(self.pattern.search(line.raw) or self.pattern.search(line.text()))
+        return self.pattern is None or bool(self.pattern.search(line.raw) or self.pattern.search(line.text(OF_ONE_JOB)))
 
 
 def _moment(text: str) -> str:
@@ -175,13 +138,9 @@ def _moment(text: str) -> str:
     return moment.replace(tzinfo=None).isoformat(timespec="milliseconds").replace(".", ",")
 
 
-def _value(value: Any) -> str:
-    return in_one_line(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
 def _print(call: Call, lines: Iterable[Line], flush: bool = False) -> None:
     for line in lines:
-        text = call.output.line(line.facts) if call.structured else line.text(call.verbose)
+        text = call.output.line(line.facts) if call.structured else line.text(() if call.verbose else OF_ONE_JOB)
         print(text, flush=flush)
 
 

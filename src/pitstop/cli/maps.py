@@ -13,10 +13,10 @@ import typer
 from pitstop.cli.arguments import MapArgument
 from pitstop.cli.context import Call
 from pitstop.cli.register import register
-from pitstop.cli.terminal import in_one_line
 from pitstop.errors import NotFoundError, UsageError
 from pitstop.kit.clock import iso
 from pitstop.kit.counts import counted
+from pitstop.kit.plain_text import in_one_line
 from pitstop.kit.wire import json_text
 from pitstop.maps.condition import FORM, that_field_exists
 from pitstop.maps.model import Entry, JournalEvent

@@ -17,9 +17,9 @@ from pitstop.cli.outputs import Form
 from pitstop.cli.register import register
 from pitstop.cli.render import WIDE_HEADS, as_dot, job_facts, job_lines, metric_lines, progress_facts, wide_row
 from pitstop.cli.tables import print_table
-from pitstop.cli.terminal import in_one_line
 from pitstop.errors import UsageError
 from pitstop.kit.clock import iso
+from pitstop.kit.plain_text import in_one_line
 from pitstop.machine.log_levels import LogLevel
 from pitstop.model.job import DisplayStatus
 from pitstop.model.job_event import JobEvent, StateChange

@@ -17,9 +17,9 @@ import typer
 from pitstop.cli.context import Call
 from pitstop.cli.outputs import Form, Output
 from pitstop.cli.register import register
-from pitstop.cli.terminal import in_one_line
 from pitstop.errors import UsageError
 from pitstop.kit import canonical
+from pitstop.kit.plain_text import in_one_line
 from pitstop.service.sql_results import SqlType
 
 if TYPE_CHECKING:

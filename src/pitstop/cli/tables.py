@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pitstop.cli.terminal import in_one_line
+from pitstop.kit.plain_text import in_one_line
 
 UNCUT = 100_000
 

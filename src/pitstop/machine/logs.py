@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from pitstop.machine.log_levels import ROOT, USUAL, VARIABLE, Follower, Levels, LogLevel
+from pitstop.machine.log_lines import THREAD, Line
 from pitstop.machine.named_secrets import hidden
 from pitstop.machine.rotating import stamp
 
@@ -63,7 +64,7 @@ def show(logger: str = "", write: Callable[[str], object] | None = None) -> None
     top_logger = logging.getLogger(logger)
     if any(isinstance(handler, JsonLines) for handler in top_logger.handlers):
         return
-    top_logger.addHandler(JsonLines(write or _to_stderr))
+    top_logger.addHandler(JsonLines(write or to_stderr))
     top_logger.propagate = False
     for name, level in USUAL.items():
         target = logging.getLogger(_python_name(name))
@@ -97,8 +98,9 @@ _applied: set[str] = set()
 _formatter = logging.Formatter()
 
 
-def _to_stderr(line: str) -> None:
-    sys.stderr.write(line)
+def to_stderr(line: str) -> None:
+    """Write a line of JSON, with its end, to standard error: for people if that is a terminal."""
+    sys.stderr.write(f"{Line.of(line.rstrip()).text(THREAD)}\n" if sys.stderr.isatty() else line)
     sys.stderr.flush()
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from pitstop.machine.logs import to_stderr
 from pitstop.machine.rotating import RotatingLog, Rotation
 from pitstop.machine.service_log import service_log
 from pitstop.model.data_folder import DataFolder
@@ -17,8 +17,7 @@ def logging_to(data: DataFolder, rotation: Rotation) -> Iterator[None]:
     file = RotatingLog(data.log, rotation)
 
     def write(line: str) -> None:
-        sys.stderr.write(line)
-        sys.stderr.flush()
+        to_stderr(line)
         with suppress(OSError):  # a full disk: it stands on standard error
             file.write(line.encode())
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pitstop.cli.terminal import in_one_line, shown
+from pitstop.kit.plain_text import in_one_line, shown
 from pitstop.model.job import JobState
 from pitstop.model.job_event import StateChange
 from tests.doors.doors import running
