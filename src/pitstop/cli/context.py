@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
+import time
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pitstop.cli.exits import Exit, exit_of
 from pitstop.cli.outputs import TABLE, Output
-from pitstop.cli.terminal import terminal_of
+from pitstop.cli.phases import waiting
 from pitstop.errors import PitstopError, UsageError
 from pitstop.machine.private import read_private
 from pitstop.service.api import Service
@@ -22,6 +25,9 @@ if TYPE_CHECKING:
     import typer
 
     from pitstop.client.http import HttpService
+
+CLOCKS_DIFFER_SECONDS = 1.0
+"""The most that the clocks of this machine and of the server are taken to differ by, where that tells old events from new."""
 
 
 @dataclass
@@ -90,16 +96,19 @@ class Call:
         """Print a line for people that is no result: always on standard error."""
         print(text, file=sys.stderr, flush=True)
 
-    @contextmanager
-    def waiting(self, text: str) -> Iterator[None]:
-        """Show on a terminal, and only there, that something is being waited for."""
-        if not sys.stderr.isatty():
-            yield
-            return
-        from rich.console import Console
+    def waiting(self, text: str, job_id: str | None = None) -> AbstractContextManager[None]:
+        """Show what is being waited for, on standard error; of a job also what happens to it meanwhile."""
+        return waiting(text, None if job_id is None else partial(self._events, job_id, time.time()))
 
-        with Console(file=terminal_of(sys.stderr)).status(text):
-            yield
+    def _events(self, job_id: str, begun: float, ended: threading.Event) -> Iterator[str]:
+        from pitstop.client.listener import events_of
+
+        def give_up(error: PitstopError, seconds: float) -> None:
+            raise error
+
+        for event in events_of(self.server(), job_id, 0, give_up, ended):
+            if event.at >= begun - CLOCKS_DIFFER_SECONDS:
+                yield event.text
 
 
 def given_token(file: Path | None, variable: str) -> str | None:

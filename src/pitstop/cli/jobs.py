@@ -205,7 +205,7 @@ def update(
         _try(call, replace(request, initial_snapshot=None), status.id, None, promise)
         return
     call.say(f"Updating job {describe(status)} to artifact '{artifact}'...")
-    with call.waiting("Checking the new version, then changing over"):
+    with call.waiting("Checking the new version, then changing over", status.id):
         result = call.service().update(status.id, request, watch)
     _say_updated(call, result)
 
@@ -269,7 +269,7 @@ def rollback(
     if to is not None:
         call.say(f"Updating job {describe(status)} to the code, arguments and options of version {to}...")
         options = renamed_option(renamed) | drop_option(allow_drop) | shared_option(shared) | seek_option(seek)
-        with call.waiting("Checking that version, then changing over"):
+        with call.waiting("Checking that version, then changing over", status.id):
             result = call.service().go_back(status.id, to, options, watch, state, write_again)
         _say_updated(call, result)
         return
@@ -290,7 +290,7 @@ def rollback(
 def _finish(call: Call, job: JobStatus, sentence: Callable[[JobStatus], str], seconds: float = START_SECONDS) -> None:
     """Wait until the job runs; say so, or raise its failure."""
     try:
-        with call.waiting(f"Waiting for job {job.display_name} to run"):
+        with call.waiting(f"Waiting for job {job.display_name} to run", job.id):
             now = started(call, job, seconds)
     except KeyboardInterrupt:
         call.say(f"Not waiting any more; job {job.id} goes on by itself.")

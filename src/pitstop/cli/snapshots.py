@@ -42,7 +42,7 @@ def save_snapshot(
         refuse_ended(job, status)
     also = " and cancelling the job" if cancel else ""
     call.say(f"Saving snapshot with name '{snapshot}' from job '{status.display_name}'{also}...")
-    with call.waiting("Saving"):
+    with call.waiting("Saving", status.id):
         record = service.do(status.id, CancelAndExport(snapshot) if cancel else Export(snapshot))
     call.say(f"Exported snapshot '{snapshot}'.")
     if call.structured:

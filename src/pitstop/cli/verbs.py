@@ -169,7 +169,7 @@ def _carry_out(
         return call.service().job(job.id)
 
     try:
-        with call.waiting(deed.doing):
+        with call.waiting(deed.doing, allowed[0].id if len(allowed) == 1 else None):
             outcomes += together(one, allowed)
     except KeyboardInterrupt:
         which = f"job {allowed[0].id} goes" if len(allowed) == 1 else "the jobs go"
