@@ -415,6 +415,25 @@ def start(results, say):
         results.append(result(f"memory_of_{kind}", value, "MB", f"<= {aim}", value <= aim, how))
 
 
+def first_day(results, say):
+    say("the waits of a first day, beside a cold start of plain Spark")
+    found = run(script="first_day.py")
+    plain = f"A cold start of plain PySpark takes {found.pop('plain'):.1f} s in the same run"
+    for name, aim, how in (
+        ("check_typo_without_server", 0.5, "pitstop check of a misspelt verb, from the shell, without a server"),
+        ("check_typo", 0.5, "the same with a server"),
+        ("check", 1.5, "pitstop check of a job that is right, from the shell, with a server and its engine"),
+        ("snapshot_query", 1.5, "pitstop snapshot query on a stage of 100 keys, from the shell"),
+        ("first_test", 15.0, "pytest of the first test of a project that pitstop init has made, from the shell"),
+        ("epoch_of_a_test", 0.3, "an epoch of that job in a test, after its first three"),
+        ("submit", None, "pitstop submit until the job runs, from the shell, in an engine that is there"),
+        ("update", None, "pitstop update to version 2 of that project, from the shell"),
+        ("update_gap", None, "of those updates, from the last epoch before to the first after"),
+    ):
+        said, holds = ("-", True) if aim is None else (f"<= {aim:g}", found[name] <= aim)
+        results.append(result(f"day_{name}", found[name], "s", said, holds, f"{how}. {plain}"))
+
+
 MEASURES = {
     measure.__name__: measure
     for measure in (
@@ -438,6 +457,7 @@ MEASURES = {
         sql,
         admission,
         start,
+        first_day,
         nexmark,
     )
 }

@@ -67,6 +67,10 @@ def add_to(app: typer.Typer) -> None:
 def apply(
     call: Call,
     file: Annotated[Path, typer.Option("--file", "-f", metavar="FILE", help="The jobs, in YAML (docs/apply.md)")],
+    environment: Annotated[
+        str | None,
+        typer.Option("--environment", "-e", metavar="NAME", help="The environment of the file whose arguments and options hold"),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan, and do nothing")] = False,
     yes: Yes = False,
     prune: Annotated[
@@ -78,7 +82,7 @@ def apply(
     A job of the file is created, updated, suspended or resumed, or is as it should be already. Each new version is compiled and
     checked before anything is done; if one is wrong, nothing is done. The same file once more changes nothing (docs/apply.md).
     """
-    desired = read_jobs(file)
+    desired = read_jobs(file, environment)
     present = _present_jobs(call)
     plans = [_checked(call, job, plan_job(job, _digest(job), _named(job.name, present))) for job in desired]
     if prune:

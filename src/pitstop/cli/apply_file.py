@@ -38,8 +38,11 @@ class DesiredJob:
         return "://" in self.artifact
 
 
-def read_jobs(path: Path) -> list[DesiredJob]:
-    """Return the jobs of a file, in its order. UsageError, with the job and the key, for what cannot be right."""
+def read_jobs(path: Path, environment: str | None = None) -> list[DesiredJob]:
+    """Return the jobs of a file, in its order, as they are to be in one of its environments; None: in none of them.
+
+    UsageError, with the job and the key, for what cannot be right, also in other environments.
+    """
     import yaml
 
     try:
@@ -52,12 +55,38 @@ def read_jobs(path: Path) -> list[DesiredJob]:
         raise UsageError(f"{path}{place} is no YAML: {getattr(error, 'problem', None) or error}.") from None
     if not isinstance(content, dict) or not isinstance(content.get("jobs"), dict):
         raise UsageError(f"{path} has no jobs: write 'jobs:', and below it a name and what belongs to it for each job.")
-    _only(content, ("jobs",), f"{path}")
-    return [_job(path, str(name), facts) for name, facts in content["jobs"].items()]
+    _only(content, ("jobs", "environments"), f"{path}")
+    base, environments = content["jobs"], content.get("environments") or {}
+    if not isinstance(environments, dict) or any(not isinstance(each, dict) for each in environments.values()):
+        raise UsageError(f"{path}: environments are names, and below each the keys of jobs that differ there.")
+    if environment is not None and environment not in environments:
+        names = f"There are: {', '.join(map(str, environments))}." if environments else "It has none."
+        raise UsageError(f"{path} has no environment '{environment}'. {names}")
+    jobs: dict[str | None, list[DesiredJob]] = {None: _jobs(path, f"{path}", base)}
+    for name, changes in environments.items():
+        where = f"{path}, environment '{name}'"
+        jobs[str(name)] = _jobs(path, where, _merged(where, base, changes))
+    return jobs[environment]
 
 
-def _job(path: Path, name: str, facts: Any) -> DesiredJob:
-    where = f"{path}, job '{name}'"
+def _jobs(path: Path, where: str, jobs: dict[Any, Any]) -> list[DesiredJob]:
+    return [_job(path, f"{where}, job '{name}'", str(name), facts) for name, facts in jobs.items()]
+
+
+def _merged(where: str, base: dict[Any, Any], changes: dict[Any, Any]) -> dict[Any, Any]:
+    """Return the jobs with the keys of an environment in the place of their own, and its options beside their own."""
+    merged = dict(base)
+    for name, keys in changes.items():
+        facts = base.get(name, {})
+        if not isinstance(keys, dict) or not isinstance(facts, dict):
+            raise UsageError(f"{where}, job '{name}': write keys and values below the name.")
+        options, own = facts.get("options") or {}, keys.get("options") or {}
+        both = {"options": {**options, **own}} if isinstance(options, dict) and isinstance(own, dict) else {}
+        merged[name] = {**facts, **keys, **both}
+    return merged
+
+
+def _job(path: Path, where: str, name: str, facts: Any) -> DesiredJob:
     check_name("job", name)
     if not isinstance(facts, dict):
         raise UsageError(f"{where}: write keys and values below the name, at least 'artifact'.")

@@ -41,6 +41,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {deed.name: deed.examples for
     "apply": (
         ("pitstop apply -f jobs.yaml --dry-run", "show the plan"),
         ("pitstop apply -f jobs.yaml", "show it, ask if state would be dropped, carry it out"),
+        ("pitstop apply -f jobs.yaml -e production", "with the arguments and options of that environment"),
         ("pitstop apply -f jobs.yaml --yes --prune", "in CI; jobs that the file leaves out are deleted"),
     ),
     "wait": (
