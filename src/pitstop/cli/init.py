@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import keyword
 import re
 import sys
+from importlib.metadata import PackageNotFoundError, distribution
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import Annotated
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import typer
 
@@ -74,12 +78,31 @@ def job_name(folder: str) -> str:
 def project(name: str) -> dict[str, str]:
     """Return the files of a project, by their paths."""
     folder = files("pitstop.cli") / "project"
-    values = {"name": name, "version": __version__}
+    values = {"name": name, "requirement": requirement()}
     contents = {
         Template(path).substitute(values): Template((folder / f"{template}.txt").read_text()).substitute(values)
         for path, template in _TEMPLATES.items()
     }
     return contents | {"data/1.csv": _rows()}
+
+
+def requirement() -> str:
+    """Return the line of requirements.txt by which pip installs this Pitstop: by its version, or from where it was installed."""
+    try:
+        text = distribution("pitstop").read_text("direct_url.json")
+    except PackageNotFoundError:
+        text = None
+    return f"pitstop=={__version__}" if text is None else requirement_of(json.loads(text))
+
+
+def requirement_of(origin: dict[str, Any]) -> str:
+    """Return the requirement for what pip notes of an installation from a URL (PEP 610)."""
+    url, info = str(origin["url"]), origin.get("vcs_info")
+    if info is not None:
+        return f"pitstop @ {info['vcs']}+{url}@{info['commit_id']}"
+    if origin.get("dir_info", {}).get("editable"):
+        return f"-e {url2pathname(urlsplit(url).path)}"
+    return f"pitstop @ {url}"
 
 
 def _rows() -> str:

@@ -5,9 +5,8 @@ import ast
 import pytest
 import yaml
 
-from pitstop.cli.init import job_name, project
+from pitstop.cli.init import job_name, project, requirement, requirement_of
 from pitstop.errors import UsageError
-from pitstop.kit.version import __version__
 
 
 def test_a_project_has_a_job_its_next_version_tests_and_what_belongs_beside_them():
@@ -43,7 +42,7 @@ def test_the_file_of_jobs_and_that_of_ci_are_read_by_others():
     assert yaml.safe_load(files["jobs.yaml"])["jobs"] == {"speeds": {"artifact": "speeds.py", "args": ["data", "output"]}}
     steps = yaml.safe_load(files[".github/workflows/ci.yml"])["jobs"]["test"]["steps"]
     assert [step["run"] for step in steps if "run" in step] == ["pip install -r requirements.txt", "python -m pytest"]
-    assert files["requirements.txt"].splitlines()[0] == f"pitstop=={__version__}"
+    assert files["requirements.txt"].splitlines()[0] == requirement()
 
 
 def test_each_row_is_of_its_schema():
@@ -62,3 +61,19 @@ def test_the_folder_names_the_job(folder, name):
 def test_a_folder_that_cannot_name_a_job_is_refused(folder):
     with pytest.raises(UsageError, match="cannot name a job: give a folder such as 'speeds'"):
         job_name(folder)
+
+
+@pytest.mark.parametrize(
+    ("origin", "line"),
+    [
+        ({"url": "file:///a%20b/pitstop", "dir_info": {"editable": True}}, "-e /a b/pitstop"),
+        ({"url": "file:///a/pitstop", "dir_info": {}}, "pitstop @ file:///a/pitstop"),
+        (
+            {"url": "https://h/pitstop-0.1.0-py3-none-any.whl", "archive_info": {}},
+            "pitstop @ https://h/pitstop-0.1.0-py3-none-any.whl",
+        ),
+        ({"url": "https://h/p.git", "vcs_info": {"vcs": "git", "commit_id": "abc"}}, "pitstop @ git+https://h/p.git@abc"),
+    ],
+)
+def test_the_requirement_is_where_this_pitstop_was_installed_from(origin, line):
+    assert requirement_of(origin) == line
