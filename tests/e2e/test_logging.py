@@ -60,6 +60,8 @@ def test_levels_reach_a_running_job_in_python_jvm_and_workers_and_are_taken_back
         wait_until(lambda: seen(SPARK), 30, "a line of Spark's JVM")
         (added, *_) = seen(BETA, ADDED.pattern)
         assert (added["level"], added["job"], added["run"], added["stage"]) == ("DEBUG", "reading", 1, "beta")
+        batch = seen("fleet.worker", "a batch of")[0]
+        assert batch["epoch"] <= job.metrics().epoch + 1
         assert [line["level"] for line in seen("fleet.driver", "^built$")] == ["WARN"]
         assert [line["level"] for line in seen("output", "^printed without a logger$")] == ["INFO"]
         for line in lines_of(job):

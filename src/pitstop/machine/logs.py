@@ -6,9 +6,13 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from pitstop.machine.log_levels import ROOT, USUAL, VARIABLE, Follower, Levels, LogLevel
 from pitstop.machine.log_lines import THREAD, Line
@@ -26,6 +30,8 @@ NUMBERS = {
 """The levels as Python's logging counts them."""
 FACTS = "facts"
 """``extra={FACTS: {...}}`` adds keys to a line."""
+_facts_of_now: ContextVar[Mapping[str, Any]] = ContextVar("facts_of_now", default=MappingProxyType({}))
+"""The keys of all lines that the present thread logs now."""
 
 
 class JsonLines(logging.Handler):
@@ -52,11 +58,27 @@ def as_line(record: logging.LogRecord) -> str:
         "logger": record.name,
         "msg": hidden(record.getMessage()),
         "thread": record.threadName,
+        **_facts_of_now.get(),
         **getattr(record, FACTS, {}),
     }
     if record.exc_info and record.exc_info[0] is not None:
         line["error"] = hidden(_formatter.formatException(record.exc_info))
     return json.dumps(line, ensure_ascii=False, default=str)
+
+
+def set_facts(**facts: Any) -> None:
+    """Let all lines that this thread logs have these keys from now on, and none of those that were set before."""
+    _facts_of_now.set(facts)
+
+
+@contextmanager
+def lines_with(**facts: Any) -> Iterator[None]:
+    """Let all lines that this thread logs have these keys, too, while the context lasts."""
+    token = _facts_of_now.set({**_facts_of_now.get(), **facts})
+    try:
+        yield
+    finally:
+        _facts_of_now.reset(token)
 
 
 def show(logger: str = "", write: Callable[[str], object] | None = None) -> None:

@@ -1,11 +1,14 @@
 """Lines of logs: JSON where a program reads them, words on a terminal."""
 
 import json
+import logging
 import os
 import subprocess
 import sys
+import threading
 
 from pitstop.machine.log_lines import OF_ONE_JOB, Line
+from pitstop.machine.logs import FACTS, as_line, lines_with
 
 LINE = {
     "time": "2026-11-22T12:24:59,753",
@@ -47,3 +50,22 @@ def test_a_process_logs_words_on_a_terminal():
         os.close(end)
     assert logged.rstrip("\r\n").endswith("WARN  pitstop.x: one line")
     assert "{" not in logged
+
+
+def facts_of_a_line(**facts):
+    record = logging.makeLogRecord({"msg": "words", "levelno": logging.INFO, FACTS: facts})
+    line = json.loads(as_line(record))
+    return {name: line[name] for name in ("epoch", "stage") if name in line}
+
+
+def test_lines_of_a_thread_have_the_keys_of_the_work_that_it_does():
+    elsewhere = []
+    with lines_with(epoch=3):
+        with lines_with(stage="out"):
+            assert facts_of_a_line() == {"epoch": 3, "stage": "out"}
+            assert facts_of_a_line(stage="own") == {"epoch": 3, "stage": "own"}
+            thread = threading.Thread(target=lambda: elsewhere.append(facts_of_a_line()))
+            thread.start()
+            thread.join()
+        assert facts_of_a_line() == {"epoch": 3}
+    assert (facts_of_a_line(), elsewhere) == ({}, [{}])

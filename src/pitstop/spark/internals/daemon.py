@@ -20,6 +20,8 @@ from pyspark import daemon
 _WORKER = "pyspark.worker"
 _run_worker = daemon.worker
 _LOGGER = "pitstop.engine"
+EPOCH = "streaming.sql.batchId"
+"""The local property of tasks by which Spark tells the number of their epoch."""
 _HUNG_UP = (BrokenPipeError, ConnectionResetError)
 OUTPUT_VARIABLE = "PITSTOP_ENGINE_OUTPUT"
 """The variable of workers whose errors go into the log of a job. What they print is to go there, too."""
@@ -59,11 +61,11 @@ def _prepare() -> None:
 
     This is done once in a process, whose tasks may be thousands. Each further call would add another layer around the one before.
     """
-    from pyspark import worker
+    from pyspark import TaskContext, worker
     from pyspark.util import PythonEvalType
     from pyspark.worker_util import read_command
 
-    from pitstop.machine.logs import follow_levels, show
+    from pitstop.machine.logs import follow_levels, set_facts, show
 
     show()
     read_udfs: Callable[..., tuple[Any, Any, Any, Any]] = worker.read_udfs
@@ -71,6 +73,9 @@ def _prepare() -> None:
     def read(pickled: Any, arguments: Any, eval_type: int, settings: Any, evaluation: Any) -> tuple[Any, Any, Any, Any]:
         """Return, as Spark's ``read_udfs`` does, (function, profiler, reader of batches, writer of batches)."""
         follow_levels()
+        task = TaskContext.get()
+        epoch = None if task is None else task.getLocalProperty(EPOCH)
+        set_facts(**({} if epoch is None else {"epoch": int(epoch)}))
         readers = read_udfs(pickled, arguments, eval_type, settings, evaluation)
         if eval_type != PythonEvalType.SQL_GROUPED_MAP_PANDAS_UDF_WITH_STATE:
             return readers

@@ -19,6 +19,7 @@ from functools import cached_property, partial
 from pyspark.sql import DataFrame
 
 from pitstop.errors import EngineError
+from pitstop.machine.logs import lines_with
 from pitstop.pipeline.nodes import Node
 from pitstop.plan.cuts import Cut
 from pitstop.snapshots.checkpoint import Checkpoint, EpochOfBefore
@@ -101,7 +102,7 @@ class EpochWriter(Gate):
         """Hash join stage -> its table, where that has been read."""
 
     def __call__(self, rows: DataFrame, epoch: int) -> None:
-        with self._gate(epoch):
+        with self._gate(epoch), lines_with(epoch=epoch):
             begun = time.monotonic()
             try:
                 self._before()
@@ -216,7 +217,8 @@ class EpochWriter(Gate):
         begins, digest = partial(self._begins, epoch), self._digest(epoch)
         environment = dataclasses.replace(self._environment, known_as=known_as, begins=begins, digest=digest)
         self.sink = sink
-        rows = self._write_sink(sink, lowering.frame(sink), epoch, environment)
+        with lines_with(stage=sink.name):
+            rows = self._write_sink(sink, lowering.frame(sink), epoch, environment)
         self.sink = None
         if rows is not None:
             self._counted(sink.name, rows)
