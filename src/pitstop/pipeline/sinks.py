@@ -49,16 +49,16 @@ __all__ = [
 
 def map(
     name: str,
-    key: str,
+    key: Any,
     value: Any = None,
     mode: str = "upsert",
     merge: Callable[[Any, Any], Any] | None = None,
     update: Callable[[Any, dict[str, Any]], Any] | None = None,
     order_by: Any = None,
 ) -> Sink:
-    """Write rows into the map ``name``. ``key`` names the key column; its text is the key of the entry.
+    """Write rows into the map ``name``. The text of ``key``, a column's name, SQL or a Spark Column, is the key of the entry.
 
-    ``value``: a column name or expression; default: a JSON object of all columns. A null value removes the
+    ``value`` is of the same kind; default: a JSON object of all columns. A null value removes the
     entry. ``mode="delete"`` removes every key it gets. With ``merge(old, new) -> value`` or ``update(old, row)
     -> value`` (values as Python objects, ``old`` None if absent, a result of None removes) an entry is
     changed by a function. Exactly-once: rows and epoch are committed in one transaction.

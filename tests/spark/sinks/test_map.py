@@ -103,6 +103,14 @@ def test_each_row_is_a_put_in_the_order_of_time_and_what_is_older_than_the_entry
     assert epochs.content() == {"b": 5, "c": 1}
 
 
+@pytest.mark.parametrize("key", ["concat(k, '-', v)", lambda: F.concat("k", F.lit("-"), "v")], ids=["SQL", "Column"])
+def test_a_key_may_be_computed_and_is_no_part_of_the_value(spark, tmp_path, key):
+    sink = ps.sinks.map("m", key=key if isinstance(key, str) else key())
+    epochs = Epochs(spark, tmp_path, pipeline(sink, lambda stage: stage.select("k", "v"), timed=False))
+    epochs.write([("a", 2, at(2)), ("b", 9, at(9))])
+    assert epochs.content() == {"a-2": {"k": "a", "v": 2}, "b-9": {"k": "b", "v": 9}}
+
+
 def test_a_row_that_is_to_remove_an_entry_and_is_older_than_it_removes_nothing(spark, tmp_path):
     p = ps.Pipeline()
     rows = p.read_from(ps.sources.items([], SCHEMA), name="rows").with_timestamps("ts")
