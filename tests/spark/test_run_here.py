@@ -1,6 +1,7 @@
 """``ps.run`` of a function marked with ``@ps.job`` gives the rows that a server's job of the same code gives."""
 
 import json
+import traceback
 from pathlib import Path
 
 import pytest
@@ -126,3 +127,27 @@ def test_a_job_that_cannot_be_built_is_told(spark, tmp_path):
         ps.run(ps.Pipeline(), "x", spark=spark, data_dir=tmp_path)
     with pytest.raises(UsageError, match=r"ps.run takes a function marked with @ps.job.*: mark it with @ps.job: versions"):
         ps.run(versions, spark=spark, data_dir=tmp_path)
+
+
+def test_a_wrong_column_is_told_in_one_sentence_and_without_a_trace_of_spark(spark, capfd):
+    p = ps.Pipeline()
+    p.read_from(ps.sources.rate(5), name="ticks").select("nn", name="chosen").write_to(ps.sinks.noop(), name="out")
+    with pytest.raises(PipelineError) as error:
+        ps.run(p, spark)
+    shown = "".join(traceback.format_exception(error.value))
+    assert "Stage 'chosen' (test_run_here.py:" in shown
+    assert "Py4J" not in shown
+    assert "AnalysisException" in error.value.details["trace"]
+    assert capfd.readouterr().err == ""
+
+
+def test_an_error_of_the_users_own_function_has_its_own_trace(spark):
+    def wrong(frame):
+        return frame.select({}["missing"])
+
+    p = ps.Pipeline()
+    p.read_from(ps.sources.rate(5), name="ticks").transform(wrong, name="chosen").write_to(ps.sinks.noop(), name="out")
+    with pytest.raises(PipelineError, match="failed in its own function: KeyError: 'missing'") as error:
+        ps.run(p, spark)
+    assert isinstance(error.value.__cause__, KeyError)
+    assert 'select({}["missing"])' in "".join(traceback.format_exception(error.value))

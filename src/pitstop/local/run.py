@@ -22,7 +22,7 @@ from pitstop.model.typed_options import RunOptions
 from pitstop.pipeline.job import JobDefinition
 from pitstop.pipeline.stages import Pipeline
 from pitstop.snapshots.export import export_checkpoint
-from pitstop.spark.base.failures import explain_run
+from pitstop.spark.base.failures import in_short
 from pitstop.spark.lowering.compiled_job import compile_job
 from pitstop.spark.lowering.placing import placed
 from pitstop.spark.run import Run
@@ -122,10 +122,7 @@ def run(
     try:
         return _started(version, place)
     except Exception as error:
-        in_words = explain_run(error)
-        if in_words is error:
-            raise
-        raise in_words from error
+        raise in_short(error)  # noqa: B904
 
 
 def _started(version: Version, place: LocalPlace) -> LocalJob:

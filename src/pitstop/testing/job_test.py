@@ -35,7 +35,7 @@ from pitstop.pipeline.stages import Pipeline
 from pitstop.snapshots import manifest as manifests
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint, link_checkpoint
-from pitstop.spark.base.failures import explain_run
+from pitstop.spark.base.failures import in_short
 from pitstop.spark.lowering.compiled_job import CompiledJob
 from pitstop.spark.lowering.placing import placed
 from pitstop.spark.run import Run
@@ -288,7 +288,4 @@ class JobTest:
         try:
             yield
         except Exception as error:
-            in_words = explain_run(error)
-            if in_words is error:
-                raise
-            raise in_words from error
+            raise in_short(error)  # noqa: B904

@@ -189,6 +189,22 @@ def explain_run(error: Exception) -> Exception:
     return error
 
 
+def in_short(error: Exception) -> Exception:
+    """Return what :func:`explain_run` does, to be raised where a user's own program sees it.
+
+    Python then prints no trace of Spark's or ours, which is among its details. An error of the user's own code stays its cause,
+    with its trace.
+    """
+    in_words = explain_run(error)
+    cause = error.__cause__ if in_words is error else error
+    if isinstance(in_words, PitstopError) and isinstance(cause, (PySparkException, JavaError)):
+        in_words.details.setdefault("trace", "".join(traceback.format_exception(error)))
+        cause = None
+    if in_words is not error or cause is None:
+        in_words.__cause__ = cause  # and Python shows nothing else, either
+    return in_words.with_traceback(None) if cause is None and isinstance(in_words, PitstopError) else in_words
+
+
 def ended_at_boundary(error: BaseException) -> bool:
     """True if a query ended because it was stopped between two epochs."""
     return EpochBoundaryError.__name__ in str(error)

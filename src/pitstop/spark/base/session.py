@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import sys
@@ -9,6 +10,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -51,6 +53,8 @@ SCRATCH_PREFIX = "spark-"
 
 COLLECTION_INTERVAL = "spark.cleaner.periodicGC.interval"
 """The setting that says how often Spark asks Java to look through its whole heap. The machine then gets back what is free."""
+_OF_WRONG_QUERIES = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+"""PySpark's loggers that write kilobytes of JSON for each wrong query. Our errors tell stages and their places."""
 STAGE_THREADS = 256
 """The number of threads of each pool in which Spark starts the stages of an epoch.
 
@@ -158,6 +162,8 @@ def build_session(
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     end_strangers(session)
+    for logger in _OF_WRONG_QUERIES:
+        PySparkLogger.getLogger(logger).setLevel(logging.CRITICAL)
     return session
 
 
