@@ -182,7 +182,7 @@ def test_rows_far_ahead_of_the_clock_are_dead_letters_and_the_status_says_how_ma
     now = int(time.time())
     for key, ahead in (("near", 1800), ("far", 7200), ("farther", 7200_000)):
         user.pitstop("map", "put", "readings", key, str(now + ahead))
-    user.kubectl.until(lambda: len(entries(user, "letters")) == 2, SOON_SECONDS, "there are two dead letters")
+    user.kubectl.until(lambda: len(entries(user, "letters")) == 2, JOB_SECONDS, "there are two dead letters")
     letters = {json.loads(text)["key"]: error for text, error in entries(user, "letters").items()}
     assert letters.keys() == {"far", "farther"}
     assert all(error.endswith(", more than 1 hour ahead of the clock") for error in letters.values())
