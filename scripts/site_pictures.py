@@ -1,7 +1,7 @@
 """Draw the pictures of the built site: site_pictures.py SITE.
 
-A page of docs writes a picture as text in a block of Mermaid, which GitHub draws. A browser would load Mermaid from elsewhere for it.
-So this puts the drawn picture (SVG) in the place of each block, and pages need no script and no network for it.
+A page of docs writes a picture as text in a block of Mermaid, which GitHub draws. A browser would load Mermaid from elsewhere for
+it. So this puts the drawn picture (SVG) in the place of each block, and pages need no script and no network for it.
 """
 
 import html
@@ -42,7 +42,7 @@ def complete(site: Path, draw: Callable[[str], str] = mermaid) -> None:
         except Exception as error:  # whatever the drawing program raises, the page has to be named
             raise SystemExit(f"{path.relative_to(site)}: a picture cannot be drawn: {error}") from error
         if 'class="mermaid"' in drawn:
-            raise SystemExit(f"{path.relative_to(site)}: a block of Mermaid is in an unknown form, and a browser would load Mermaid.")
+            raise SystemExit(f"{path.relative_to(site)}: a block of Mermaid has an unknown form, so it is not drawn.")
         if drawn != text:
             path.write_text(drawn)
 

@@ -120,7 +120,7 @@ def test_a_block_of_mermaid_becomes_a_picture_with_names_of_its_own(tmp_path):
     ("page", "complaint"),
     [
         ('<pre class="mermaid"><code>nonsense</code></pre>', "page.html: a picture cannot be drawn: no diagram"),
-        ('<div class="mermaid">flowchart LR</div>', "page.html: a block of Mermaid is in an unknown form"),
+        ('<div class="mermaid">flowchart LR</div>', "page.html: a block of Mermaid has an unknown form"),
     ],
 )
 def test_a_picture_that_is_not_drawn_ends_the_build(page, complaint, tmp_path):

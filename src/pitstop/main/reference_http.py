@@ -62,7 +62,7 @@ sentence says what is wrong, where, and what to do. Programs go by the code: sen
 
 ```
 $ curl -s -H "Authorization: Bearer $(cat ~/.pitstop/token)" http://127.0.0.1:8701/api/v1/jobs/nojob
-{"type":"urn:pitstop:not_found","title":"NotFound","status":404,"detail":"No job with name or id 'nojob' was found","code":"NOT_FOUND",…}
+{"type":"urn:pitstop:not_found",…,"status":404,"detail":"No job with name or id 'nojob' was found","code":"NOT_FOUND",…}
 ```
 
 A program tries again after `BUSY`, `STORE` and `UNREACHABLE`. After `TIMEOUT` it asks whether the thing has happened. The other
@@ -125,7 +125,7 @@ def _row(method: str, path: str, operation: dict[str, Any]) -> str:
 
 def least_role(method: str, path: str) -> str:
     """Return the least right with which the server lets a request in. The server's own gate is asked."""
-    gate = Access("an-operator", {"server"}, viewer_token="a-viewer", metrics_token="of-metrics")
+    gate = Access("an-operator", frozenset({"server"}), viewer_token="a-viewer", metrics_token="of-metrics")
     tokens = {"none": None, "metrics": "of-metrics", "viewer": "a-viewer", "operator": "an-operator"}
     for role, token in tokens.items():
         bearer = {} if token is None else {"authorization": f"Bearer {token}"}
@@ -144,9 +144,9 @@ def errors_page() -> str:
 def _tree(cls: type[PitstopError], depth: int) -> Iterable[tuple[int, type[PitstopError]]]:
     """Yield a class and those below it, with their depths; only those that an error may have as it travels."""
     yield depth, cls
-    known = all_errors()
+    classes = all_errors()
     for below in cls.__subclasses__():
-        if known.get(below.code) is below:
+        if classes.get(below.code) is below:
             yield from _tree(below, depth + 1)
 
 

@@ -35,7 +35,7 @@ def test_the_page_of_endpoints_has_each_method_of_each_path():
     page = rest_page(description())
     operations = {(verb.upper(), path) for path, item in description()["paths"].items() for verb in item}
     assert {(method, path) for method, path in operations if f"| {method} | `{path}` |" not in page} == set()
-    assert page.count("| GET | ") + page.count("| POST | ") + page.count("| PUT | ") + page.count("| DELETE | ") == len(operations)
+    assert sum(page.count(f"| {method} | ") for method in {method for method, _ in operations}) == len(operations)
 
 
 @pytest.mark.parametrize(

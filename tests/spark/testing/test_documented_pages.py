@@ -56,7 +56,8 @@ def test_the_replay_of_debugging_md_passes_in_a_new_project(tmp_path):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     (tmp_path / "test_replay.py").write_text(blocks("debugging.md")[1])
-    assert "1 passed" in python(tmp_path, "-m", "pytest", "-q", "-c", os.devnull, "--rootdir", ".", "-p", "no:xdist", "test_replay.py")
+    options = ("-q", "-c", os.devnull, "--rootdir", ".", "-p", "no:xdist")
+    assert "1 passed" in python(tmp_path, "-m", "pytest", *options, "test_replay.py")
 
 
 def test_the_cells_of_notebooks_md_work_one_after_the_other(tmp_path):
