@@ -115,8 +115,9 @@ def beside(peers):
     yield ""
     yield "In brackets: the ratio to Spark by hand."
     for keys in counts:
-        yield from ("", "```mermaid", "xychart-beta", f'    title "{int(keys):,} keys: thousands of rows a second"')
+        yield from ("", "```mermaid", "xychart-beta horizontal", f'    title "{int(keys):,} keys: thousands of rows a second"')
         yield "    x-axis [" + ", ".join(f'"{name}"' for name in peers[keys]) + "]"
+        yield f"    y-axis 0 --> {max(round(rate / 1000) for rate in peers[keys].values())}"
         yield "    bar [" + ", ".join(str(round(rate / 1000)) for rate in peers[keys].values()) + "]"
         yield "```"
 
