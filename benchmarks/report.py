@@ -36,7 +36,7 @@ optimizer can make. State that does not fit into memory is on disk, under names 
 QUERIES = """
 ## NEXMark
 
-The queries are those of [examples/nexmark](../examples/nexmark), over 500,000 events an epoch of parquet, exactly once, on two
+The queries are those of [examples/nexmark](../examples/nexmark/nexmark_queries.py), over 500,000 events an epoch of parquet, exactly once, on two
 cores. They run with the default options of a server's job. State is in memory. The exceptions are q3 and joins, whose state is on
 disk: a changed version can take it over only from there.
 
@@ -115,8 +115,9 @@ def beside(peers):
     yield ""
     yield "In brackets: the ratio to Spark by hand."
     for keys in counts:
-        yield from ("", "```mermaid", "xychart-beta", f'    title "{int(keys):,} keys: thousands of rows a second"')
+        yield from ("", "```mermaid", "xychart-beta horizontal", f'    title "{int(keys):,} keys: thousands of rows a second"')
         yield "    x-axis [" + ", ".join(f'"{name}"' for name in peers[keys]) + "]"
+        yield f"    y-axis 0 --> {max(round(rate / 1000) for rate in peers[keys].values())}"
         yield "    bar [" + ", ".join(str(round(rate / 1000)) for rate in peers[keys].values()) + "]"
         yield "```"
 

@@ -41,3 +41,20 @@ def test_the_page_leads_to_the_documentation_in_which_one_can_search(seat):
 def test_everybody_reads_it(seat):
     page = seat(known=False).go("/docs/metrics.html")
     page.get_by_role("heading", name="Metrics and alerts").wait_for()
+
+
+@pytest.mark.parametrize(("name", "text"), [("job-life", "SUSPENDED"), ("performance", "rows a second"), ("exactness", "epoch")])
+def test_pictures_are_drawn_though_a_browser_loads_nothing_from_elsewhere(seat, name, text):
+    here = seat(known=False)
+    requests = []
+    here.context.on("request", lambda request: requests.append(request.url))
+    page = here.go(f"/docs/{name}.html")
+    picture = page.locator("svg[role^=graphics-document]").first
+    picture.wait_for()
+    assert text in picture.text_content()
+    box = picture.bounding_box()
+    assert box["width"] > 200
+    assert box["height"] > 100
+    assert page.locator(".mermaid").count() == 0
+    own = page.url.partition("/docs/")[0]
+    assert [url for url in requests if not url.startswith((own, "data:"))] == []

@@ -1,5 +1,6 @@
 """The documentation as a site: nothing is missing in it, and each link leads to a file. ``make docs`` checks the site itself."""
 
+import importlib.util
 import re
 import subprocess
 import sys
@@ -96,3 +97,36 @@ def test_the_site_has_the_files_that_its_pages_link_to(tmp_path):
 def test_a_link_to_nowhere_is_an_error(link, complaint, tmp_path):
     attribute = "src" if link.endswith("png") else "href"
     assert site_links(tmp_path, f'<a {attribute}="{link}">') == (1, [f"first.html: {complaint}"])
+
+
+def site_pictures():
+    specification = importlib.util.spec_from_file_location("site_pictures", ROOT / "scripts" / "site_pictures.py")
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+def test_a_block_of_mermaid_becomes_a_picture_with_names_of_its_own(tmp_path):
+    block = '<pre class="mermaid"><code>flowchart LR\n  a --&gt; b</code></pre>'
+    (tmp_path / "page.html").write_text(f"<h1>A</h1>{block}<p>between</p>{block}")
+    texts = []
+    site_pictures().complete(tmp_path, lambda text: texts.append(text) or '<svg id="my-svg"></svg>')
+    assert texts == ["flowchart LR\n  a --> b"] * 2
+    first, second = (f'<p class="picture"><svg id="picture-{number}"></svg></p>' for number in (1, 2))
+    assert (tmp_path / "page.html").read_text() == f"<h1>A</h1>{first}<p>between</p>{second}"
+
+
+@pytest.mark.parametrize(
+    ("page", "complaint"),
+    [
+        ('<pre class="mermaid"><code>nonsense</code></pre>', "page.html: a picture cannot be drawn: no diagram"),
+        ('<div class="mermaid">flowchart LR</div>', "page.html: a block of Mermaid has an unknown form"),
+    ],
+)
+def test_a_picture_that_is_not_drawn_ends_the_build(page, complaint, tmp_path):
+    def fails(text):
+        raise ValueError("no diagram")
+
+    (tmp_path / "page.html").write_text(page)
+    with pytest.raises(SystemExit, match=re.escape(complaint)):
+        site_pictures().complete(tmp_path, fails)

@@ -22,8 +22,11 @@ RUN = {
     "README.md": "tests/e2e/test_readme.py",
     "adopt-kafka.md": "tests/e2e/test_adopt_kafka.py",
     "adopt.md": "tests/e2e/test_adopt.py",
+    "changes.md": "tests/e2e/test_changes.py",
+    "debugging.md": "tests/spark/testing/test_documented_pages.py",
     "extending.md": "tests/spark/extensions/test_documented.py",
     "first-day.md": "tests/e2e/test_first_day.py",
+    "notebooks.md": "tests/spark/testing/test_documented_pages.py",
     "testing.md": "tests/spark/testing/test_documented.py",
     "tutorial.md": "tests/e2e/test_new_project.py",
 }

@@ -1,12 +1,11 @@
 """Writes the parts of the documentation that are made from the code: ``python -m pitstop.main.reference docs``.
 
-``docs/options.md`` describes the job options, ``docs/keeping.md`` that of what is kept. In ``docs/cli.md`` everything after
-the mark is the reference of commands.
+``docs/options.md`` describes the job options, ``docs/keeping.md`` that of what is kept, ``docs/rest.md`` the endpoints, and
+``docs/errors.md`` the codes of errors. In ``docs/cli.md`` everything after the mark is the reference of commands.
 """
 
 from __future__ import annotations
 
-import re
 import sys
 import textwrap
 from collections.abc import Iterable
@@ -18,9 +17,11 @@ from typer.core import TyperCommand, TyperGroup
 from pitstop.cli.exits import Exit
 from pitstop.cli.register import SYNONYMS, examples_of
 from pitstop.main.commands import app
+from pitstop.main.reference_http import cell, errors_page, rest_page
 from pitstop.model.config import OPTIONS
 from pitstop.model.options import Option, as_written
 from pitstop.model.retention import KEPT, USUAL
+from pitstop.rest.description import description
 
 MARK = "<!-- Below this line: written by `python -m pitstop.main.reference docs`. -->\n"
 
@@ -150,7 +151,7 @@ def _section(name: str, command: TyperCommand) -> str:
     context = typer.Context(command, info_name=name)
     usage = " ".join([name, *command.collect_usage_pieces(context)])
     records = [record for parameter in command.get_params(context) if (record := parameter.get_help_record(context))]
-    rows = [f"| `{names}` | {_cell(help)} |\n" for names, help in records if "--help" not in names]
+    rows = [f"| `{names}` | {cell(help)} |\n" for names, help in records if "--help" not in names]
     table = f"\n| | |\n|---|---|\n{''.join(rows)}" if rows else ""
     lines = examples_of(name.removeprefix("pitstop "))
     width = max((len(line) for line, _ in lines), default=0)
@@ -159,15 +160,12 @@ def _section(name: str, command: TyperCommand) -> str:
     return f"\n## {name}\n\n`{usage}`\n\n{command.help}\n{block}{table}"
 
 
-def _cell(text: str) -> str:
-    # Brackets would begin a link.
-    return re.sub(r"([|\[\]])", r"\\\1", " ".join(text.split()))
-
-
 def write(folder: Path) -> None:
     """Bring the files up to date."""
     (folder / "keeping.md").write_text(keeping_page())
     (folder / "options.md").write_text(options_page(OPTIONS))
+    (folder / "rest.md").write_text(rest_page(description()))
+    (folder / "errors.md").write_text(errors_page())
     page = folder / "cli.md"
     page.write_text(with_reference(page.read_text()))
 
