@@ -24,6 +24,7 @@ RUN = {
     "adopt.md": "tests/e2e/test_adopt.py",
     "extending.md": "tests/spark/extensions/test_documented.py",
     "first-day.md": "tests/e2e/test_first_day.py",
+    "s3.md": "tests/e2e/test_s3.py",
     "testing.md": "tests/spark/testing/test_documented.py",
     "tutorial.md": "tests/e2e/test_new_project.py",
 }
