@@ -12,7 +12,7 @@ from pitstop.kit.waiting import wait_until
 from tests.folders import everything_below
 from tests.stores.object_store import ObjectStore
 
-pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(1200)]
 PAGE = (Path(__file__).parents[2] / "docs" / "s3.md").read_text()
 JOB = re.search(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[1]
 SHOPS = ("north", "east")
@@ -68,7 +68,7 @@ def test_each_row_is_in_the_table_once_through_kills_and_a_store_that_breaks_and
     job = client.submit(tmp_path / "orders.py", args=("my-bucket", store.url), name="orders")
 
     def wait_for(files):
-        assert wait_until(lambda: len(table_of(store)) >= files * FILE_ROWS, 200, step=0.5), job.details
+        assert wait_until(lambda: len(table_of(store)) >= files * FILE_ROWS, 400, step=0.5), job.details
 
     wait_for(1)
     for number in range(1, FILES):

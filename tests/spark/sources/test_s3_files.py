@@ -42,7 +42,7 @@ class FilesHarness(Harness):
     """Runs a version of a job until its sink has as many rows as are told."""
 
     def wait_for(self, running, until):
-        assert wait_until(lambda: not running.active or until(), 120, step=0.02)
+        assert wait_until(lambda: not running.active or until(), 200, step=0.02)
         check(running)
 
 
@@ -203,16 +203,13 @@ def test_check_looks_into_the_bucket(spark, store):
 
 
 @pytest.mark.parametrize("state", ["busy", "stalls"])
-def test_a_run_whose_store_does_not_answer_fails_so_that_it_is_tried_again_and_then_reads_each_row_once(
-    harness, spark, store, state
-):
+def test_a_run_whose_store_does_not_answer_fails_so_that_it_is_tried_again(harness, spark, store, state):
     store.put("annas", f"{state}/1.json", lines([1]))
-    sink, address = Collected(), f"s3a://annas/{state}"
+    sink, address, broken = Collected(), f"s3a://annas/{state}", []
 
     def break_off():
-        if totals(sink) != {"a": (1, 1)}:
-            return False
-        store.wire.be(state)
+        if totals(sink) == {"a": (1, 1)} and not broken:
+            broken.append(store.wire.be(state))
         return False
 
     try:
@@ -224,3 +221,4 @@ def test_a_run_whose_store_does_not_answer_fails_so_that_it_is_tried_again_and_t
         assert failure.value.details["passing"]
     finally:
         store.wire.be("passes")
+    assert read(spark, ps.sources.files(address, "json", SCHEMA, store=by(store, "ann"))) == [(1, "a")]

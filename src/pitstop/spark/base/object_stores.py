@@ -20,8 +20,8 @@ _PATIENCE = {
     # By themselves Hadoop and the SDK try for many minutes, and say nothing meanwhile: the restarts of a job tell why.
     "attempts.maximum": "2",
     "retry.limit": "2",
-    "retry.throttle.limit": "4",
-    "connection.establish.timeout": "5s",
+    "retry.throttle.limit": "2",
+    "connection.establish.timeout": "15s",
     "connection.timeout": "20s",
     "connection.request.timeout": "60s",
 }

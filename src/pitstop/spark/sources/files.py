@@ -218,7 +218,8 @@ def _look(spark: SparkSession, source: Source) -> Look:
         number = first_objects(spark, path, _MOST_LISTED)
     if number is None:
         return Look(f"reads {path}, where there is nothing yet")
-    return Look(f"reads {path}, which has {'at least ' if number == _MOST_LISTED else ''}{counted(number, 'file or folder', 'files or folders')}")
+    least = "at least " if number == _MOST_LISTED else ""
+    return Look(f"reads {path}, which has {least}{counted(number, 'file or folder', 'files or folders')}")
 
 
 KIND = SourceKind(
