@@ -36,9 +36,9 @@ optimizer can make. State that does not fit into memory is on disk, under names 
 QUERIES = """
 ## NEXMark
 
-The queries are those of [examples/nexmark](../examples/nexmark/nexmark_queries.py), over 500,000 events an epoch of parquet, exactly once, on two
-cores. They run with the default options of a server's job. State is in memory. The exceptions are q3 and joins, whose state is on
-disk: a changed version can take it over only from there.
+The queries are those of [examples/nexmark](../examples/nexmark/nexmark_queries.py), over 500,000 events an epoch of parquet,
+exactly once, on two cores. They run with the default options of a server's job. State is in memory. The exceptions are q3 and
+joins, whose state is on disk: a changed version can take it over only from there.
 
 "By hand" is Spark's own SQL with RocksDB. It has no form for q4 and q6 on a stream. These two queries go on from q9's join of
 each bid with its auction, and cost what that join costs.

@@ -20,13 +20,14 @@ WRONG_SECRET = "the secret key is not the one of the access key: correct secret_
             DENIED,
         ),
         (
-            "When getting information for key 't' in bucket 'two2': AWS Error ACCESS_DENIED during HeadObject operation: No body.",
+            "When getting information for key 't' in bucket 'two2': AWS Error ACCESS_DENIED during HeadObject operation: "
+            "No body.",
             "two2",
             DENIED,
         ),
         (
-            "When listing objects under key 't/' in bucket 'one1': AWS Error INVALID_ACCESS_KEY_ID during ListObjectsV2 operation: "
-            "The AWS Access Key Id you provided does not exist in our records.",
+            "When listing objects under key 't/' in bucket 'one1': AWS Error INVALID_ACCESS_KEY_ID during ListObjectsV2 "
+            "operation: The AWS Access Key Id you provided does not exist in our records.",
             "one1",
             UNKNOWN_KEY,
         ),
@@ -70,7 +71,8 @@ def test_a_store_that_refuses_is_known_by_what_it_says(text, bucket, clause):
             "no answer in time",
         ),
         (
-            "When listing objects under key 't/' in bucket 'one1': AWS Error SLOW_DOWN during ListObjectsV2 operation: Please wait.",
+            "When listing objects under key 't/' in bucket 'one1': AWS Error SLOW_DOWN during ListObjectsV2 operation: "
+            "Please wait.",
             "it is too busy, status 503",
         ),
         (
