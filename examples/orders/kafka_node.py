@@ -95,7 +95,7 @@ class KafkaNode:
             if connection.connect_ex(("127.0.0.1", self._port)) != 0:
                 return False
         try:
-            return bool(AdminClient({"bootstrap.servers": self.servers}).list_topics(timeout=1).brokers)
+            return bool(AdminClient({"bootstrap.servers": self.servers, "log_level": 0}).list_topics(timeout=1).brokers)
         except KafkaException:  # it listens, and does not lead yet
             return False
 
