@@ -41,7 +41,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 help:
 	@echo "make install            the virtual environment .venv; every other target makes it, too"
-	@echo "make demo [SECONDS=60] [MEMBERS=2]  the fleet example: simulators, ingest job, live counts; on members, or without"
+	@echo "make demo [SECONDS=60] [MEMBERS=2] [KAFKA=1]  the fleet example: simulators, ingest job, live counts; on members; through Kafka"
 	@echo "make story              the update of a running job, step by step, with checks; then once more in a browser"
 	@echo "make story-page         the second half alone; its pictures are those of docs/page.md"
 	@echo "make story-kafka [ORDERS=200000] [SEED=1]  a job on Kafka is killed and changed; PostgreSQL, Delta and Kafka are exact"
@@ -54,7 +54,7 @@ help:
 	@echo "make fuzz [MINUTES=10] [SEED=1]  random requests to the REST API; no error of the server, nothing unreadable afterwards"
 	@echo "make test-security [MINUTES=10] [SEED=1]  every door attacked as every role and as another user of the machine; then at random"
 	@echo "make simulation [SCHEDULES=5000]  random schedules of crashes of control plane and runs, without a JVM"
-	@echo "make chaos [MINUTES=10] [SEED=1]  a cluster, three jobs, and all that can go wrong; not a row lost or doubled"
+	@echo "make chaos [MINUTES=10] [SEED=1]  a cluster, jobs, a broker, a database, and all that can go wrong; not a row lost or doubled"
 	@echo "make test-kafka         the tests of Kafka on Apache Kafka instead of a small broker"
 	@echo "make test-postgres [SHORT=1]  the store's tests with PostgreSQL, installed by apt if there is none"
 	@echo "make test-members       jobs follow the members of a cluster; its short form is the story in test-long"
@@ -87,7 +87,7 @@ $(WEB): $(STAMP) requirements-web.lock web/package-lock.json scripts/web-tools
 	@touch $(WEB)
 
 demo: $(STAMP)
-	@cd examples/fleet && exec ../../$(PY) demo.py $(if $(SECONDS),--seconds $(SECONDS)) $(if $(MEMBERS),--members $(MEMBERS))
+	@cd examples/fleet && exec ../../$(PY) demo.py $(if $(SECONDS),--seconds $(SECONDS)) $(if $(MEMBERS),--members $(MEMBERS)) $(if $(KAFKA),--kafka)
 
 story: $(STAMP)
 	@cd examples/fleet && ../../$(PY) story.py
@@ -132,7 +132,7 @@ test-security: $(STAMP) classes
 	@$(PY) -m tests.security --minutes $(MINUTES) --seed $(SEED)
 
 chaos: $(STAMP)
-	@scripts/with-postgres $(PY) -m tests.chaos --minutes $(MINUTES) --seed $(SEED)
+	@PITSTOP_BROKER=apache scripts/with-postgres $(PY) -m tests.chaos --minutes $(MINUTES) --seed $(SEED)
 
 test-fast: $(STAMP)
 	@$(PY) -m pytest tests/unit

@@ -1,6 +1,7 @@
 """The same events for every measurement: (key, v, ts), one a millisecond of event time, by Arrow; or in parquet files."""
 
 import os
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -52,7 +53,7 @@ class Events(DataSource):
         return EventsReader(self.options)
 
 
-FILES = {"maxFilesPerTrigger": 1}
+FILES: dict[str, Any] = {"maxFilesPerTrigger": 1}
 """Options of Spark's file source: an epoch a file."""
 
 

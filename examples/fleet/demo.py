@@ -13,7 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 from stack import HERE, Stack, wait_until
-from verify import Key, compare, emitted_alpha, emitted_beta, ingested, left_behind
+from verify import Key, compare, emitted_alpha, emitted_beta, left_behind
 
 from pitstop.client import Client, HttpService
 from pitstop.errors import PitstopError, UnreachableError
@@ -30,13 +30,14 @@ def main() -> int:
     parser.add_argument("--port", type=int, default=8701)
     parser.add_argument("--speedup", type=float, default=30.0, help="simulated seconds a second")
     parser.add_argument("--members", type=int, default=0, help="members of the cluster; 0: jobs run on the server's own machine")
+    parser.add_argument("--kafka", action="store_true", help="pings pass through a topic of Apache Kafka")
     options = parser.parse_args()
     # A shell without job control starts background processes with SIGINT ignored; both signals end the demo in order.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     folder = Path(tempfile.mkdtemp(prefix="pitstop-demo-"))
     try:
-        with Stack(folder, speedup=options.speedup, port=options.port) as stack:
+        with stack_of(options, folder) as stack:
             return run(stack, options.seconds, options.members)
     except (PitstopError, RuntimeError, TimeoutError) as error:
         say(f"\nERROR: {error}")
@@ -48,16 +49,27 @@ def main() -> int:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def stack_of(options: argparse.Namespace, folder: Path) -> Stack:
+    if not options.kafka:
+        return Stack(folder, speedup=options.speedup, port=options.port)
+    from kafka_stack import KafkaStack
+
+    return KafkaStack(folder, options.speedup, options.port)
+
+
 def run(stack: Stack, seconds: float | None, members: int) -> int:
     """Start, watch, end, judge; the exit code."""
+    start_broker(stack)
     say("starting the control plane ...", end=" ")
     client = stack.start_server(members=members)
     say(stack.url)
     say("starting both fleet simulators ...", end=" ")
     stack.start_simulators()
     say(f"alpha writes to {stack.alpha_dir}, beta answers at {stack.beta_url}")
+    if stack.has_broker:
+        say("  both send each ping to the topic pings, too: that is what the job reads; it also writes the topic ingested")
     say("starting the ingest job (a Spark session takes some seconds) ...", end=" ")
-    client.submit(HERE / "ingest.py", args=stack.job_arguments, name="fleet-ingest").wait_started()
+    client.submit(stack.job_file, args=stack.job_arguments, name="fleet-ingest").wait_started()
     say("running\n")
     invite(stack, members)
     try:
@@ -69,6 +81,18 @@ def run(stack: Stack, seconds: float | None, members: int) -> int:
     return summary(stack, client)
 
 
+def start_broker(stack: Stack) -> None:
+    """Start the broker of a stack that has one."""
+    if stack.has_broker:
+        say("starting an Apache Kafka of one node (the first time, its 43 MB come from Maven Central) ...", end=" ")
+        say(stack.start_broker(progress))
+
+
+def progress(text: str) -> None:
+    """One line that is written over where somebody watches."""
+    say(f"\r\033[K{text} " if sys.stdout.isatty() else f"\n{text}", end="")
+
+
 def invite(stack: Stack, members: int) -> None:
     """What can be done while it runs."""
     say(f"  the page, with the vehicles on a map (the link works once): {HttpService(stack.url).sign_in_link()}")
@@ -76,7 +100,8 @@ def invite(stack: Stack, members: int) -> None:
     say(f"  REST {stack.url}/api/v1/jobs  OpenAPI {stack.url}/openapi.json  metrics {stack.url}/metrics\n")
     say("  To submit the job by hand, on the page or here (first cancel fleet-ingest, so that no ping is written twice;")
     say("  with a snapshot of it, the new one goes on from there); its file and its arguments, one a line on the page:")
-    say(f"    {HERE / 'ingest.py'}   (or, with a log of each ping: {HERE / 'ingest_v2.py'})")
+    logs = f"   (or, with a log of each ping: {HERE / 'ingest_v2.py'})" if stack.job_file.name == "ingest.py" else ""
+    say(f"    {stack.job_file}{logs}")
     say(f"    {shlex.join(stack.job_arguments)}\n")
     if members == 0:
         say("  Jobs run on the server's own machine, which starts them fastest; `make demo MEMBERS=2` starts a cluster")
@@ -109,7 +134,9 @@ def summary(stack: Stack, client: Client) -> int:
     emitted = alpha + beta
     try:
         wait_until(
-            lambda: all_stopped(client) or ingested(stack.archive).total() >= emitted.total(), 60, "reading the last pings"
+            lambda: all_stopped(client) or all(pings.total() >= emitted.total() for pings in stack.outputs().values()),
+            60,
+            "reading the last pings",
         )
     except TimeoutError as error:
         say(f"\n{error}")
@@ -117,10 +144,11 @@ def summary(stack: Stack, client: Client) -> int:
     for job in client.jobs():
         if job.status is not JobState.SUSPENDED:
             job.suspend()
-    verdict = compare(emitted, ingested(stack.archive))
-    tell(alpha_count, beta, {"ingested": verdict.ingested, "vehicles": vehicles})
-    tell_verdict(verdict.missed, verdict.doubled)
-    return 0 if verdict.clean else 1
+    outputs = stack.outputs()
+    verdicts = [compare(emitted, pings) for pings in outputs.values()]
+    tell(alpha_count, beta, {name: pings.total() for name, pings in outputs.items()} | {"vehicles": vehicles})
+    tell_verdict(sum(verdict.missed for verdict in verdicts), sum(verdict.doubled for verdict in verdicts))
+    return 0 if all(verdict.clean for verdict in verdicts) else 1
 
 
 def all_stopped(client: Client) -> bool:
@@ -135,12 +163,16 @@ def after_shutdown(stack: Stack) -> int:
         raise RuntimeError(f"The server has ended with exit code {code}: {(stack.folder / 'server.log').read_text()[-600:]}")
     say("\n\nthe cluster was shut down in order.")
     alpha_count, alpha, beta = stop_fleet(stack)
-    written = ingested(stack.archive)
-    missed = left_behind(alpha, written) + left_behind(beta, written)
-    verdict = compare(alpha + beta, written)
-    tell(alpha_count, beta, {"ingested": verdict.ingested, "to be read": verdict.missed - missed})
-    tell_verdict(missed, verdict.doubled)
-    return 0 if missed == verdict.doubled == 0 else 1
+    missed = doubled = 0
+    counts = {}
+    for name, written in stack.outputs().items():
+        left = left_behind(alpha, written) + left_behind(beta, written)
+        verdict = compare(alpha + beta, written)
+        counts |= {name: verdict.ingested}
+        missed, doubled, to_be_read = missed + left, doubled + verdict.doubled, verdict.missed - left
+    tell(alpha_count, beta, counts | {"to be read": to_be_read})
+    tell_verdict(missed, doubled)
+    return 0 if missed == doubled == 0 else 1
 
 
 def tell(alpha: int, beta: Counter[Key], counts: dict[str, int]) -> None:

@@ -8,10 +8,13 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+
+from verify import Key, ingested
 
 from pitstop.client import Client, JobHandle, connect
 from pitstop.launchers.processes import is_alive, kill_all
@@ -43,6 +46,7 @@ class Stack:
         self._beta_options = beta_options
         self._processes: dict[str, subprocess.Popen[str]] = {}
         self.url = self.beta_url = ""
+        self.job_file = HERE / "ingest.py"
 
     def __enter__(self) -> Stack:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -72,15 +76,31 @@ class Stack:
     def start_simulators(self) -> None:
         """Start Alpha and Beta on the same seed: together they are one world."""
         common = ["--seed", str(self._seed), "--speedup", str(self._speedup)]
+        common += self.simulator_options
         alpha = [sys.executable, "-m", "fleetsim.alpha", "--dir", str(self.alpha_dir), *common, "--torn"]
         beta = [sys.executable, "-m", "fleetsim.beta", *common, *self._beta_options]
         self._start("alpha", alpha, self.folder / "alpha.log")
         process = self._start("beta", beta, self.folder / "beta.log")
         self.beta_url = json.loads(self._first_line(process, 60.0))["url"]
 
+    has_broker = False
+    """True if the simulators send to a topic of Kafka, and the job reads it."""
+
+    def start_broker(self, say: Say) -> str:
+        """Start the broker; return its address. ``say`` tells what is fetched for it."""
+        raise NotImplementedError
+
     @property
-    def job_arguments(self) -> tuple[str, str, str]:
+    def simulator_options(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def job_arguments(self) -> tuple[str, ...]:
         return str(self.alpha_dir), self.beta_url, str(self.archive)
+
+    def outputs(self) -> dict[str, Counter[Key]]:
+        """Return the pings in each output of the job."""
+        return {"ingested": ingested(self.archive)}
 
     def kill_server(self) -> None:
         """SIGKILL, as a crash would."""

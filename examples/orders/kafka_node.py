@@ -27,15 +27,26 @@ ONE = ("replication.factor", "num.partitions", "min.isr")
 JAVA = ("-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 
-def broker_jars() -> list[Path]:
-    """Return the jars of the broker, fetched into the cache folder if they are not there."""
+Say = Callable[[str], None]
+
+
+def broker_jars(say: Say | None = None) -> list[Path]:
+    """Return the jars of the broker, fetched into the cache folder if they are not there. ``say`` tells how far that is."""
     folder, jars = jar_folder(), []
     for line in LOCK.read_text().splitlines():
         coordinates, sha256 = line.split()
         group, artifact, version = coordinates.split(":")
         jars.append(Jar(group, artifact, version, sha256))
-    with ThreadPoolExecutor(8) as pool:
-        return list(pool.map(lambda jar: fetch_jar(jar, folder), jars))
+    missing = [jar for jar in jars if not (folder / jar.file_name).exists()]
+    pool = ThreadPoolExecutor(8)
+    try:
+        for number, _ in enumerate(pool.map(lambda jar: fetch_jar(jar, folder), missing), start=1):
+            if say is not None:
+                say(f"fetching Apache Kafka from Maven Central: {number} of {len(missing)} jars")
+        return [fetch_jar(jar, folder) for jar in jars]
+    finally:
+        # Ctrl-C waits for the jars that are under way, and not for the rest.
+        pool.shutdown(cancel_futures=True)
 
 
 class KafkaNode:
@@ -84,7 +95,7 @@ class KafkaNode:
             if connection.connect_ex(("127.0.0.1", self._port)) != 0:
                 return False
         try:
-            return bool(AdminClient({"bootstrap.servers": self.servers}).list_topics(timeout=1).brokers)
+            return bool(AdminClient({"bootstrap.servers": self.servers, "log_level": 0}).list_topics(timeout=1).brokers)
         except KafkaException:  # it listens, and does not lead yet
             return False
 

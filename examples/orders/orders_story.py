@@ -16,14 +16,13 @@ from datetime import datetime
 from pathlib import Path
 
 import psycopg
-from confluent_kafka import Consumer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
 from deltalake import DeltaTable
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "fleet"))
 
 from kafka_node import KafkaNode  # noqa: E402
+from kafka_topics import committed_messages, make_topics  # noqa: E402
 from shop import Shop  # noqa: E402
 from stack import Stack, wait_until  # noqa: E402
 from story_checks import check, step  # noqa: E402
@@ -77,7 +76,7 @@ def tell(folder: Path, count: int, seed: int, server: str) -> None:
     shop, node, lake = Shop.of_seed(seed, count), KafkaNode(folder / "kafka"), str(folder / "lake")
     try:
         node.start()
-        make_topics(node.servers)
+        make_topics(node.servers, ("orders", "payments", "paid-orders"), PARTITIONS)
         with database_of_the_story(server) as database, Stack(folder / "stack", spares=1) as stack:
             os.environ[f"PITSTOP_SECRET_{SECRET}"] = database
             client = stack.start_server()
@@ -176,29 +175,8 @@ def paid_in(lake: str) -> Counter[tuple[str, int, datetime]]:
 
 def paid_messages(servers: str) -> Counter[tuple[str, int, datetime]]:
     """Return the messages of ``paid-orders`` that a reader of committed ones finds."""
-    settings = {"bootstrap.servers": servers, "group.id": "story", "isolation.level": "read_committed"}
-    consumer = Consumer(settings | {"enable.partition.eof": True, "enable.auto.commit": False, "auto.offset.reset": "earliest"})
-    messages: Counter[tuple[str, int, datetime]] = Counter()
-    try:
-        open_partitions = set(range(PARTITIONS))
-        consumer.assign([TopicPartition("paid-orders", number, 0) for number in open_partitions])
-        while open_partitions:
-            for message in consumer.consume(10_000, 1):
-                if message.error() is not None:
-                    open_partitions.discard(message.partition())
-                    continue
-                row = json.loads(message.value())
-                messages[row["id"], row["cents"], datetime.fromisoformat(row["paid_at"])] += 1
-        return messages
-    finally:
-        consumer.close()
-
-
-def make_topics(servers: str) -> None:
-    admin = AdminClient({"bootstrap.servers": servers})
-    topics = [NewTopic(name, PARTITIONS, 1) for name in ("orders", "payments", "paid-orders")]
-    for made in admin.create_topics(topics).values():
-        made.result(60)
+    rows = [json.loads(message.value()) for message in committed_messages(servers, "paid-orders", PARTITIONS)]
+    return Counter((row["id"], row["cents"], datetime.fromisoformat(row["paid_at"])) for row in rows)
 
 
 class Producing:

@@ -23,18 +23,18 @@ sys.path.insert(0, str(ROOT / "examples" / "orders"))
 SECONDS = 30
 
 
-def apache_kafka(folder, cluster):
+def apache_kafka(folder, cluster, settings):
     from kafka_node import KafkaNode
 
-    return KafkaNode(folder, cluster=cluster)
+    return KafkaNode(folder, settings, cluster)
 
 
 class Broker:
     """A broker that keeps its messages in a folder, so that it may be killed and started again on the same port."""
 
-    def __init__(self, folder: Path, user=None, password="", tls=None, clients=False, cluster="kfake"):
+    def __init__(self, folder: Path, user=None, password="", tls=None, clients=False, cluster="kfake", settings=None):
         """``user`` signs in by SASL with ``password``; ``tls``: a folder of certificates (tests/brokers/certificates.py);
-        ``clients``: they need one of theirs; ``cluster``: the id of its cluster."""
+        ``clients``: they need one of theirs; ``cluster``: the id of its cluster; ``settings``: of Apache Kafka alone."""
         self.folder, self.port = folder, 0
         self.arguments = [*(["-user", user] if user else []), *(["-tls", str(tls)] if tls else []), *(["-clients"] * clients)]
         self.cluster = f"{cluster:A<22.6}" if APACHE else cluster
@@ -51,7 +51,7 @@ class Broker:
             self.reach |= own
         if user or tls:
             self.reach["security.protocol"] = ("SASL_" if user else "") + ("SSL" if tls else "PLAINTEXT")
-        self.node = apache_kafka(folder / "apache", self.cluster) if APACHE and not self.reach else None
+        self.node = apache_kafka(folder / "apache", self.cluster, settings) if APACHE and not self.reach else None
         if self.node is None:
             self.program = self._built()
         self.start()
@@ -85,6 +85,18 @@ class Broker:
         self.process.send_signal(signal.SIGKILL)
         self.process.wait(SECONDS)
         self.process.stdout.close()
+
+    def stop(self):
+        """Let the broker stand still: it takes connections, and does not answer."""
+        self._signal(signal.SIGSTOP)
+
+    def go_on(self):
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number):
+        process = self.process if self.node is None else self.node.process
+        if process is not None and process.poll() is None:
+            process.send_signal(number)
 
     def make(self, topic, partitions=2):
         self.admin.create_topics([NewTopic(topic, partitions, 1)])[topic].result(SECONDS)

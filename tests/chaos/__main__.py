@@ -1,6 +1,7 @@
 """``python -m tests.chaos [--minutes 10] [--seed 1]``: faults befall three jobs; exit code 1 if a row is lost or doubled.
 
-With a PostgreSQL (scripts/with-postgres) two servers that share it follow, each kind of fault once.
+With a PostgreSQL (scripts/with-postgres) two servers that share it follow, then two jobs between it and a broker, each with each
+kind of fault once.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.chaos.connected import Connected
 from tests.chaos.page import write_page
 from tests.chaos.pair import Pair
-from tests.chaos.run import run
-from tests.chaos.schedule import ALL, ON_POSTGRES, SHORT, Makes
+from tests.chaos.run import Start, run
+from tests.chaos.schedule import ALL, ON_CONNECTORS, ON_POSTGRES, SHORT, Makes
 from tests.environment import set_environment
 
 PAGE = Path(__file__).parents[2] / "docs" / "chaos.md"
@@ -33,6 +35,8 @@ def main() -> int:
     parser.add_argument("--spares", type=int, default=1, help="warm runners")
     parser.add_argument("--short", action="store_true", help="only what CI does")
     parser.add_argument("--only", default="", help="only faults in whose name this regular expression is found")
+    parser.add_argument("--clusters", default="one,two,connected", help="which of the three runs (default: all)")
+    parser.add_argument("--on-time", action="store_true", help="kinds that have not come within the minutes do not come")
     parser.add_argument("--keep", type=Path, help="folder for what is written (default: a temporary one)")
     options = parser.parse_args()
     set_environment()
@@ -45,15 +49,20 @@ def main() -> int:
     def say(text: str) -> None:
         print(text, flush=True)
 
-    outcomes = []
-    if deck := chosen(SHORT if options.short else ALL):
-        outcomes.append(run(folder / "one", options.seed, options.minutes * 60, deck, say, options.spares))
+    clusters = options.clusters.split(",")
     with_postgres = "PITSTOP_TEST_POSTGRES" in os.environ and not options.short
-    if with_postgres and (deck := chosen(ON_POSTGRES)):
-        outcomes.append(run(folder / "two", options.seed, 0, deck, say, options.spares, Pair))
+    outcomes = []
+    seconds, each = options.minutes * 60, not options.on_time
+    if "one" in clusters and (deck := chosen(SHORT if options.short else ALL)):
+        outcomes.append(run(folder / "one", options.seed, seconds, deck, say, options.spares, each=each))
+    further: dict[str, tuple[list[Makes], Start]] = {"two": (ON_POSTGRES, Pair), "connected": (ON_CONNECTORS, Connected)}
+    for name, (whole_deck, start) in further.items():
+        if with_postgres and name in clusters and (deck := chosen(whole_deck)):
+            time = seconds if options.on_time else 0
+            outcomes.append(run(folder / name, options.seed, time, deck, say, options.spares, start, each))
     for outcome in outcomes:
         say(f"\n{outcome.table()}\n\n{outcome.verdict()}")
-    if not (options.short or options.only) and options.minutes >= LONG_MINUTES:
+    if not (options.short or options.only or options.on_time) and options.minutes >= LONG_MINUTES:
         left_out = write_page(PAGE, outcomes, f"MINUTES={options.minutes:g} SEED={options.seed}")
         say(f"\n{PAGE.name} is as it was: {left_out}." if left_out else f"\n{PAGE.name} is written.")
     return 0 if all(outcome.clean for outcome in outcomes) else 1

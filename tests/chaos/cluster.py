@@ -45,6 +45,8 @@ class ChaosFailedError(Exception):
 class Cluster:
     """The server, its members, and the jobs. ``small`` is the folder for all that they write."""
 
+    jobs: tuple[str, ...] = JOBS
+
     def __init__(self, folder: Path, small: Path, spares: int) -> None:
         sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "fleet"))
         from stack import Stack
@@ -55,8 +57,8 @@ class Cluster:
         self.data = DataFolder(self._stack.data)
         self.parts = [self.data]
         """Of each server, what it alone uses of the data folder."""
-        self.feeds = Feeds(folder / "feeds")
-        self.through = {job: Through(self.out, job) for job in JOBS}
+        self.feeds = self._make_feeds(folder / "feeds")
+        self.through = self._make_through()
         self.client: Any = None
         self._kept = self._first = frozenset(f"member-{number}" for number in range(1, MEMBERS + 1))
         """The members that the server starts again when they die: it has started them."""
@@ -67,7 +69,7 @@ class Cluster:
         self._stack.__enter__()
         self.start_server()
         self.feeds.start()
-        for job in JOBS:
+        for job in self.jobs:
             self.client.submit(ARTIFACT, entry=f"jobs:{job}", args=self._arguments(job), name=job)
         self.wait(lambda: all(through.has(0) for through in self.through.values()), "all jobs have begun", START_SECONDS)
 
@@ -218,13 +220,13 @@ class Cluster:
 
     def check(self) -> None:
         """ChaosFailedError if a job has failed or is suspended, though nobody has asked for it."""
-        for job in map(self.job, JOBS):
+        for job in map(self.job, self.jobs):
             if job.state in ENDED and job.suspension_cause != REQUESTED:
                 raise ChaosFailedError(f"Job '{job.name}' is {job.state}: {job.failure or job.suspension_cause}")
 
     def state(self) -> str:
         """In a few words."""
-        jobs = [f"{job.name} {job.state} (run {job.token}) {job.interruption or ''}".strip() for job in map(self.job, JOBS)]
+        jobs = [f"{job.name} {job.state} (run {job.token}) {job.interruption or ''}".strip() for job in map(self.job, self.jobs)]
         return ", ".join([*jobs, *self.member_names()])
 
     def compare(self) -> list[Difference]:
@@ -234,9 +236,15 @@ class Cluster:
         self.wait(lambda: self.have(count), "all events are read")
         self.feeds.close_more()
         wait_until(lambda: not any(found.lost for found in self._differences(count)), LONGEST_SECONDS / 2, step=2.0)
-        for job in JOBS:
+        for job in self.jobs:
             self.client.job(job).suspend()
         return self._differences(count)
+
+    def _make_feeds(self, folder: Path) -> Any:
+        return Feeds(folder)
+
+    def _make_through(self) -> dict[str, Any]:
+        return {job: Through(self.out, job) for job in self.jobs}
 
     def _differences(self, count: int) -> list[Difference]:
         maps = {name: self.client.map(name).entries() for name in MAPS}
@@ -245,7 +253,7 @@ class Cluster:
     def _complete(self) -> bool:
         """All jobs run, those that were suspended by request again, too, and all members are there that can be."""
         try:
-            jobs = [self.client.job(job) for job in JOBS]
+            jobs = [self.client.job(job) for job in self.jobs]
             found = [job.details for job in jobs]
             for job, details in zip(jobs, found, strict=True):
                 if details.status is JobState.SUSPENDED and details.suspension_cause == REQUESTED:

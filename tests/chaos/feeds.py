@@ -10,7 +10,7 @@ from dataclasses import astuple
 from enum import StrEnum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import parse_qs, urlsplit
 
 import pyarrow as pa
@@ -164,13 +164,17 @@ class Table:
             path.write_bytes(whole[: len(whole) // 2])
 
 
-class Feeds:
-    """All three, and the thread that lets them have their events, so many each beat."""
+class Feed(Protocol):
+    """What has events."""
 
-    def __init__(self, folder: Path) -> None:
-        self.files, self.lines, self.objects = FilesFeed(folder / "files"), CsvFeed(folder / "lines"), HttpFeed()
-        self.table, self.mood = Table(folder / "names"), folder / "mood"
-        self.mood.write_text("")
+    def take(self, found: list[Event]) -> None: ...
+
+
+class Beats:
+    """Feeds that all have the same events, and the thread that lets them have so many each beat."""
+
+    def __init__(self, *feeds: Feed) -> None:
+        self._feeds = feeds
         self.count = 0
         """So many events has each of them had."""
         self._lock = threading.Lock()
@@ -187,12 +191,6 @@ class Feeds:
     def resume(self) -> None:
         self._lock.release()
 
-    def add_wild(self) -> None:
-        """Some events of another century among those of the files and lines."""
-        with self._lock:
-            for feed in (self.files, self.lines):
-                feed.take([wild(number) for number in range(3)])
-
     def stop(self) -> int:
         """No more events but those that close all windows; how many there were before."""
         self._ended.set()
@@ -208,7 +206,6 @@ class Feeds:
 
     def close(self) -> None:
         self._ended.set()
-        self.objects.close()
 
     def _run(self) -> None:
         while not self._ended.wait(BEAT_SECONDS):
@@ -218,6 +215,26 @@ class Feeds:
     def _take(self, found: Iterator[Event]) -> None:
         taken = list(found)
         if taken:
-            for feed in (self.files, self.lines, self.objects):
+            for feed in self._feeds:
                 feed.take(taken)
             self.count += len(taken)
+
+
+class Feeds(Beats):
+    """Files, lines and an HTTP server; a table, and the mood of a sink."""
+
+    def __init__(self, folder: Path) -> None:
+        self.files, self.lines, self.objects = FilesFeed(folder / "files"), CsvFeed(folder / "lines"), HttpFeed()
+        self.table, self.mood = Table(folder / "names"), folder / "mood"
+        self.mood.write_text("")
+        super().__init__(self.files, self.lines, self.objects)
+
+    def add_wild(self) -> None:
+        """Some events of another century among those of the files and lines."""
+        with self._lock:
+            for feed in (self.files, self.lines):
+                feed.take([wild(number) for number in range(3)])
+
+    def close(self) -> None:
+        super().close()
+        self.objects.close()

@@ -1,4 +1,7 @@
-"""Three jobs with every kind of stage that keeps state. Each odd version has a stage more than each even one."""
+"""Three jobs with every kind of stage that keeps state, and two between topics and tables.
+
+Each odd version of a job has a stage more than each even one.
+"""
 
 import json
 from pathlib import Path
@@ -63,6 +66,37 @@ def pairs(lines, url, out, version):
     write(joined.select("pair", "seq", "other", "v", "w"), out, "joined")
     count_in_map(objects, "objects-buckets")
     return changed(p, objects, version)
+
+
+@ps.job(**OPTIONS)
+def topics(servers, version):
+    """Messages of a topic; rolling aggregates and windows; two topics."""
+    p = ps.Pipeline()
+    events = timed(p, "messages", ps.sources.kafka(servers, "events", schema=EVENT))
+    rolled, windows = rolled_and_windows(events)
+    rolled.write_to(ps.sinks.kafka(servers, "rolled", key="key"), name="rolled-out")
+    windows.write_to(ps.sinks.kafka(servers, "windows", key="key"), name="windows-out")
+    return changed(p, events, version)
+
+
+@ps.job(**OPTIONS)
+def tables(servers, database, version):
+    """The same messages; tables of PostgreSQL, of which two have keys."""
+    p = ps.Pipeline()
+    events = timed(p, "messages", ps.sources.kafka(servers, "events", schema=EVENT))
+    rolled, windows = rolled_and_windows(events)
+    rolled.write_to(ps.sinks.postgres(database, "rolled"), name="rolled-out")
+    rolled.select("key", "n", "total").write_to(ps.sinks.postgres(database, "totals", key="key", order_by="n"), name="totals-out")
+    windows.write_to(ps.sinks.postgres(database, "windows", key=("key", "start")), name="windows-out")
+    return changed(p, events, version)
+
+
+def rolled_and_windows(events):
+    rolled = events.group_by("key").rolling_aggregate("rolled", n=ps.count(), total=ps.sum("v"))
+    sliding = events.group_by("key").window(ps.sliding("10 seconds", slide="5 seconds"))
+    windows = sliding.aggregate("windows", n=ps.count(), total=ps.sum("v"))
+    start = "unix_millis(window_start) as start"
+    return rolled.select("seq", "key", "n", "total"), windows.select("key", start, "n", "total")
 
 
 class MoodySink:

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from random import Random
 
 from pitstop.errors import PitstopError
-from tests.chaos.cluster import JOBS, MEMBERS, Cluster
+from tests.chaos.cluster import MEMBERS, Cluster
 from tests.chaos.fault import Fault
 
 LONGEST_PAUSE = 3.0
@@ -18,7 +18,7 @@ class Operation(Fault):
     """Of one job."""
 
     def inject(self, cluster: Cluster, drawn: Random) -> None:
-        self._job = drawn.choice(JOBS)
+        self._job = drawn.choice(cluster.jobs)
         self.ask(cluster, self._job)
 
     def ask(self, cluster: Cluster, job: str) -> None:
@@ -105,6 +105,7 @@ class During(Fault):
 
     def prepare(self, cluster: Cluster, drawn: Random) -> None:
         self._fault.prepare(cluster, drawn)
+        self.hold = self._fault.hold  # which some draw
 
     def inject(self, cluster: Cluster, drawn: Random) -> None:
         self._asking = ThreadPoolExecutor(1)

@@ -36,7 +36,7 @@ class Through:
 
 @dataclass(frozen=True)
 class Difference:
-    """Of one folder or map."""
+    """Of one folder, map, topic or table."""
 
     name: str
     rows: int
@@ -52,14 +52,15 @@ class Difference:
 def differences(out: Path, maps: dict[str, dict[str, Any]], count: int, total: int) -> list[Difference]:
     """One for each folder and map. ``count``: events before those that close all windows; ``total``: with them."""
     rows = expected(count)
-    folders = [_difference(name, _rows(out / name, columns, count), rows[name]) for name, columns in COLUMNS.items()]
+    folders = [difference(name, _rows(out / name, columns, count), rows[name]) for name, columns in COLUMNS.items()]
     entries: Rows = Counter(dict.fromkeys(in_buckets(total).items(), 1))
     watched = _rows(out / "watched", WATCHED, count)
-    folders.append(_difference("watched", watched, rows["rolled"] & watched if watched else rows["rolled"]))
-    return [*folders, *(_difference(name, Counter(maps[name].items()), entries) for name in MAPS)]
+    folders.append(difference("watched", watched, rows["rolled"] & watched if watched else rows["rolled"]))
+    return [*folders, *(difference(name, Counter(maps[name].items()), entries) for name in MAPS)]
 
 
-def _difference(name: str, got: Rows, wanted: Rows) -> Difference:
+def difference(name: str, got: Rows, wanted: Rows) -> Difference:
+    """Compare the rows of a folder, a topic or a table with those that must be there."""
     lost, doubled = wanted - got, got - wanted
     examples = [f"; {what}: {min(rows, key=repr)}" for rows, what in ((lost, "lost"), (doubled, "doubled")) if rows]
     return Difference(name, got.total(), lost.total(), doubled.total(), "".join(examples))

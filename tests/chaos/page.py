@@ -11,8 +11,8 @@ from tests.chaos.run import Outcome
 
 def write_page(path: Path, outcomes: Sequence[Outcome], asked: str) -> str:
     """Write it, unless something was left out of what one server and two of them were to go through; then that is returned."""
-    if len(outcomes) < 2:
-        return "there was no PostgreSQL for two servers (scripts/with-postgres)"
+    if len(outcomes) < 3:
+        return "there was no PostgreSQL for two servers and for the tables of jobs (scripts/with-postgres)"
     never = [kind for outcome in outcomes for kind in outcome.never]
     if never:
         return f"these have never come: {', '.join(never)}"
@@ -20,7 +20,7 @@ def write_page(path: Path, outcomes: Sequence[Outcome], asked: str) -> str:
     return ""
 
 
-def _page(one: Outcome, two: Outcome, asked: str) -> str:
+def _page(one: Outcome, two: Outcome, connected: Outcome, asked: str) -> str:
     return f"""# What faults cost
 
 Written by `make chaos {asked}` on a machine of {os.cpu_count()} cores: each kind of fault of the deck
@@ -47,10 +47,24 @@ other one leads, too.
 
 {_lines(two)}
 
+{connected_section(connected)}
 ## Networks
 
 All of this is on one machine. Networks between hosts are cut and healed by `make test-hosts` (tests/hosts/test_wires.py);
 what that shows stands in [what is promised](guarantees.md#several-hosts-with-members-hosts).
+"""
+
+
+def connected_section(outcome: Outcome) -> str:
+    return f"""## Between Kafka and PostgreSQL
+
+One server with two members, and two other jobs (tests/chaos/jobs.py). One reads a topic and writes two topics. The other reads
+the same topic and writes three tables. The broker is an Apache Kafka of one node. Broker and database die and are started again
+on their data, stand still, and answer late. Outputs are read by `read_committed`.
+
+{outcome.table()}
+
+{_lines(outcome)}
 """
 
 

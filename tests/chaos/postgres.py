@@ -1,4 +1,4 @@
-"""The PostgreSQL that scripts/with-postgres has started, as a store that is killed, stands still, and is started again."""
+"""The PostgreSQL that scripts/with-postgres has started, as a server that is killed, stands still, and is started again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import psycopg
 
 from pitstop.kit.waiting import wait_until
 from tests.chaos.processes import below, send
-from tests.postgres.server import new_database
+from tests.postgres.server import empty_database, new_database
 
 START_SECONDS = 60
 
@@ -21,11 +21,14 @@ START_SECONDS = 60
 class Postgres:
     """One database of it, in which no commit is told of before it is with the operating system: its processes are killed."""
 
-    def __init__(self) -> None:
+    def __init__(self, tables: str = "") -> None:
+        """``tables``: statements that make those of jobs; without them, the database has the tables of the store."""
         self._data = Path(os.environ["PITSTOP_TEST_POSTGRES_DATA"])
         self._bin = Path(os.environ["PITSTOP_TEST_POSTGRES_BIN"])
-        self.url = new_database()
+        self.url = empty_database() if tables else new_database()
         with psycopg.connect(self.url, autocommit=True) as connection:
+            if tables:
+                connection.execute(tables.encode())
             connection.execute(f"ALTER DATABASE {self.url.rpartition('/')[2]} SET synchronous_commit = on")
 
     def kill(self) -> None:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from random import Random
 
-from tests.chaos.cluster import JOBS, Cluster, below
+from tests.chaos.cluster import Cluster, below
 from tests.chaos.fault import Fault
 
 LEASE_OVER, LOST = 15.0, 60.0
@@ -18,7 +18,7 @@ Pick = Callable[[Cluster, Random], list[int]]
 
 
 def a_runner(cluster: Cluster, drawn: Random) -> list[int]:
-    return cluster.runner(drawn.choice(JOBS))
+    return cluster.runner(drawn.choice(cluster.jobs))
 
 
 def a_whole_run(cluster: Cluster, drawn: Random) -> list[int]:
@@ -77,7 +77,7 @@ class KillRunner(Fault):
         return None if cluster.spares else "there are no spares here"
 
     def prepare(self, cluster: Cluster, drawn: Random) -> None:
-        self._job = drawn.choice(JOBS)
+        self._job = drawn.choice(cluster.jobs)
         self.prepare_spares(cluster)
         wait_planned(cluster, self._job)
         time.sleep(drawn.random())

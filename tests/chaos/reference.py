@@ -46,6 +46,25 @@ def in_buckets(count: int) -> Mapping[str, int]:
     return Counter(str(seq % 50) for seq in range(count))
 
 
+def rolled_of_keys(count: int) -> Rows:
+    """Return the rows of ``rolled`` with their keys."""
+    seqs = {row[0]: row for row in _rolled(count)}
+    return Counter((event.seq, event.key, *seqs[event.seq][1:]) for event in events(count))
+
+
+def totals(count: int) -> Rows:
+    """Return the number of events of each key and their sum."""
+    held: dict[int, tuple[int, int]] = defaultdict(lambda: (0, 0))
+    for event in events(count):
+        held[event.key] = held[event.key][0] + 1, held[event.key][1] + event.v
+    return Counter((key, *sums) for key, sums in held.items())
+
+
+def windows(count: int) -> Rows:
+    """Return the rows of ``windows``."""
+    return _windows(count, SLIDE_MS)
+
+
 def _rolled(count: int) -> Rows:
     held: dict[int, tuple[int, int]] = defaultdict(lambda: (0, 0))
     rows: Rows = Counter()

@@ -38,6 +38,9 @@ class Outcome:
     differences: list[Difference] = field(default_factory=list)
     failure: str = ""
     """What went wrong before the outputs could be compared."""
+    seed: int = 0
+    happened: list[str] = field(default_factory=list)
+    """All faults in their order."""
 
     @property
     def never(self) -> list[str]:
@@ -60,20 +63,32 @@ class Outcome:
         """How much has befallen the jobs, and what came of it: a line for each folder and map."""
         times = sum(map(len, self.recoveries.values()))
         came = f"{times} faults, of {len(self.kinds) - len(self.never)} of {len(self.kinds)} kinds"
-        return "\n".join([came, *([self.failure] if self.failure else []), *map(str, self.differences)])
+        lines = [came, *([self.failure] if self.failure else []), *map(str, self.differences)]
+        if not self.clean:
+            lines.append(f"with seed {self.seed}, in this order: {', '.join(self.happened) or 'no fault'}")
+        return "\n".join(lines)
 
 
-def run(folder: Path, seed: int, seconds: float, deck: list[Makes], say: Say, spares: int = 1, start: Start = Cluster) -> Outcome:
+def run(
+    folder: Path,
+    seed: int,
+    seconds: float,
+    deck: list[Makes],
+    say: Say,
+    spares: int = 1,
+    start: Start = Cluster,
+    each: bool = True,
+) -> Outcome:
     """Let each kind happen once, and more until so many seconds are over; then compare.
 
-    Nothing that was started is left, however it ends.
+    With ``each`` false, kinds that have not come by then do not come. Nothing that was started is left, however it ends.
     """
-    outcome = Outcome(tuple(kinds(deck)))
+    outcome = Outcome(tuple(kinds(deck)), seed=seed)
     with small_disk(folder / "small") as small, contextlib.closing(start(folder, small, spares)) as cluster:
         try:
             cluster.start()
             say(f"all jobs have begun: {cluster.state()}")
-            befall(cluster, outcome, schedule(seed, deck), time.monotonic() + seconds, say)
+            befall(cluster, outcome, schedule(seed, deck), time.monotonic() + seconds, say, each)
             outcome.differences = cluster.compare()
         except (ChaosFailedError, PitstopError) as error:
             outcome.failure = str(error)
@@ -81,9 +96,11 @@ def run(folder: Path, seed: int, seconds: float, deck: list[Makes], say: Say, sp
     return outcome
 
 
-def befall(cluster: Cluster, outcome: Outcome, happens: Iterator[tuple[Fault, Random]], until: float, say: Say) -> None:
-    """Let them happen until so many seconds of the monotonic clock, and as long as a kind has yet to come."""
-    began, to_come, tried = time.monotonic(), set(outcome.kinds), Counter[str]()
+def befall(
+    cluster: Cluster, outcome: Outcome, happens: Iterator[tuple[Fault, Random]], until: float, say: Say, each: bool = True
+) -> None:
+    """Let them happen until so many seconds of the monotonic clock, and with ``each`` as long as a kind has yet to come."""
+    began, to_come, tried = time.monotonic(), set(outcome.kinds if each else ()), Counter[str]()
     cluster.wait_settled()
     for fault, drawn in happens:
         if time.monotonic() >= until:
@@ -99,6 +116,7 @@ def befall(cluster: Cluster, outcome: Outcome, happens: Iterator[tuple[Fault, Ra
             outcome.skipped[fault.name] = why
             continue
         place = f"{time.monotonic() - began:6.0f} s"
+        outcome.happened.append(fault.name)
         try:
             took = recovery(cluster, fault, drawn)
             say(f"{place}  {fault.name}: {took:.1f} s")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from random import Random
 
+from tests.chaos.connectors import AllAround, BrokerKilled, BrokerStopped, CutOff, DatabaseKilled, DatabaseStopped, Late
 from tests.chaos.fault import Fault, Nothing
 from tests.chaos.feeds import Answer
 from tests.chaos.jobs import MOODS, WRONG
@@ -132,6 +133,29 @@ ON_POSTGRES: list[Makes] = [
     lambda: During(Update(), StoreKilled(8)),
 ]
 """What befalls a Pair: its store and its servers, and some of what befalls others, too."""
+
+ON_CONNECTORS: list[Makes] = [
+    Nothing,
+    *[BrokerKilled, BrokerKilled, BrokerStopped, BrokerStopped, DatabaseKilled, DatabaseKilled, DatabaseStopped, DatabaseStopped],
+    lambda: BrokerStopped(LOST),
+    lambda: DatabaseStopped(LOST),
+    lambda: Late("broker", 0.5),
+    lambda: Late("broker", 3.0),
+    lambda: Late("database", 0.5),
+    lambda: Late("database", 3.0),
+    lambda: CutOff(BrokerStopped(), Kill("a run with all its processes", a_whole_run)),
+    lambda: CutOff(BrokerKilled(), Kill("a run with all its processes", a_whole_run)),
+    lambda: CutOff(DatabaseStopped(), Kill("a run with all its processes", a_whole_run)),
+    lambda: CutOff(DatabaseKilled(), BrokerKilled()),
+    AllAround,
+    KillRunner,
+    lambda: Kill(MEMBER, a_machine),
+    lambda: Stop("a runner with all its processes", a_whole_run, LOST),
+    lambda: During(Update(), BrokerKilled()),
+    lambda: During(SuspendAndResume(), DatabaseKilled()),
+    lambda: During(Export(), BrokerStopped()),
+]
+"""What befalls what is Connected: its broker and its database, and some of what befalls others, too."""
 
 
 def kinds(deck: list[Makes]) -> list[str]:

@@ -6,13 +6,15 @@ from random import Random
 import pytest
 
 from pitstop.errors import UsageError
+from tests.chaos.connectors import BrokerKilled, BrokerStopped, CutOff, DatabaseStopped
 from tests.chaos.events import START_MS, event
 from tests.chaos.fault import Fault
+from tests.chaos.operations import During, Update
 from tests.chaos.outputs import Difference
 from tests.chaos.page import write_page
-from tests.chaos.reference import expected
+from tests.chaos.reference import expected, rolled_of_keys, totals, windows
 from tests.chaos.run import Outcome, befall, run
-from tests.chaos.schedule import ALL, SHORT, kinds, schedule
+from tests.chaos.schedule import ALL, ON_CONNECTORS, ON_POSTGRES, SHORT, kinds, schedule
 
 
 @pytest.mark.e2e
@@ -95,6 +97,43 @@ def test_a_kind_that_cannot_come_is_told_and_not_waited_for():
     assert "| three | not: refused: not now | | |" in outcome.table()
 
 
+def test_a_loss_names_the_seed_and_the_faults_in_their_order():
+    outcome = Outcome(("one", "two"), seed=7)
+    befall(AtOnce(), outcome, ((fault, Random(1)) for fault in itertools.cycle([Recorded("two"), Recorded("one")])), 0, print)
+    assert "seed" not in outcome.verdict()
+    outcome.differences.append(Difference("topic rolled", 10, 0, 1))
+    assert outcome.verdict().splitlines()[-1] == "with seed 7, in this order: two, one"
+
+
+def test_without_each_a_run_ends_when_its_time_is_over_whatever_has_come():
+    outcome = Outcome(("one",))
+    befall(AtOnce(), outcome, iter([(Recorded("one"), Random(1))]), until=0, say=print, each=False)
+    assert outcome.never == ["one"]
+
+
+@pytest.mark.parametrize("deck", [ALL, ON_POSTGRES, ON_CONNECTORS])
+def test_an_outage_draws_how_long_it_lasts_and_its_name_is_that_of_its_kind(deck):
+    for made in deck:
+        assert made().name == made().name
+    outages = [BrokerKilled(), DatabaseStopped(), CutOff(BrokerStopped(), BrokerKilled()), During(Update(), BrokerKilled())]
+    for outage in outages:
+        holds = set()
+        for seed in range(20):
+            outage.prepare(None, Random(seed))
+            holds.add(outage.hold)
+        assert len(holds) == 20
+        assert min(holds) >= 1
+        assert max(holds) <= 20
+
+
+def test_what_must_come_of_the_messages_of_one_key_in_topics_and_tables():
+    values = [event(seq).v for seq in range(80)]  # two bursts, each of a key
+    assert rolled_of_keys(80)[(79, 1, 40, sum(values[40:]))] == 1
+    assert rolled_of_keys(80).total() == 80
+    assert totals(80) == {(0, 40, sum(values[:40])): 1, (1, 40, sum(values[40:])): 1}
+    assert windows(40) == expected(40)["windows"]
+
+
 def test_what_must_come_of_the_events_of_one_key():
     found = expected(40)  # one burst: 4 s, whose events are 100 ms apart
     values = [event(seq).v for seq in range(40)]
@@ -118,16 +157,19 @@ def test_the_table_tells_how_often_and_how_long():
 
 def test_the_page_is_written_once_every_kind_has_come_and_tells_what_was_found(tmp_path):
     page, one, two = tmp_path / "chaos.md", Outcome(("nothing", "restarted")), Outcome(("the leader killed",))
+    connected = Outcome(("the broker killed",), recoveries={"the broker killed": [9.0]})
     one.recoveries["nothing"].append(1.0)
     two.recoveries["the leader killed"].append(7.5)
     assert write_page(page, [one], "SEED=1").startswith("there was no PostgreSQL")
-    assert write_page(page, [one, two], "SEED=1") == "these have never come: restarted"
+    assert write_page(page, [one, two], "SEED=1").startswith("there was no PostgreSQL")
+    assert write_page(page, [one, two, connected], "SEED=1") == "these have never come: restarted"
     assert not page.exists()
 
     one.recoveries["restarted"].append(3.0)
     one.differences.append(Difference("rolled", 10, 1, 0))
-    assert write_page(page, [one, two], "SEED=1") == ""
+    assert write_page(page, [one, two, connected], "SEED=1") == ""
     text = page.read_text()
     assert "`make chaos SEED=1`" in text
     assert "| the leader killed | 1 | 7.5 s | 7.5 s |" in text
     assert "- 2 faults, of 2 of 2 kinds\n- rolled: 10 rows, 1 lost, 0 doubled\n" in text
+    assert "| the broker killed | 1 | 9.0 s | 9.0 s |" in text

@@ -5,8 +5,6 @@ A real job goes on all the while, in the same run: not a number missed or double
 
 import re
 import signal
-import socket
-import threading
 import time
 from pathlib import Path
 
@@ -16,6 +14,7 @@ from pitstop.model.job import JobState
 from tests.folders import everything_below
 from tests.postgres.planes import Plane, free_port, until
 from tests.postgres.server import new_database
+from tests.wires import Wire
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
@@ -126,39 +125,12 @@ def test_the_other_one_takes_over_from_a_leader_that_dies_and_from_one_that_hang
     assert ended < 2
 
 
-class Wire:
-    """Between a control plane and the database. While it is cut, nothing comes through, and no end is told."""
-
-    def __init__(self, store):
-        host, port = re.search(r"@([^:/]*):(\d+)/", store).groups()
-        self._server, self.whole = (host, int(port)), threading.Event()
-        self.whole.set()
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def _accept(self):
-        while True:
-            near, _ = self._listener.accept()
-            far = socket.create_connection(self._server)
-            for ends in ((near, far), (far, near)):
-                threading.Thread(target=self._carry, args=ends, daemon=True).start()
-
-    def _carry(self, source, target):
-        try:
-            while data := source.recv(65536):
-                self.whole.wait()
-                target.sendall(data)
-        except OSError:
-            pass
-        target.close()
-
-
 def test_the_other_one_takes_over_from_a_leader_that_is_cut_off_from_the_store(start):
     wires = []
 
     def through(store):
-        wires.append(Wire(store))
+        host, port = re.search(r"@([^:/]*):(\d+)/", store).groups()
+        wires.append(Wire(host, int(port)))
         return wires[0].port
 
     first = start(through=through)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from fleetsim.options import positive_count, say, simulator_parser
 from fleetsim.pacing import Signals, paced
+from fleetsim.topic import PingTopic, add_options
 from fleetsim.world import Ping, World
 
 TORN_SHARE = 0.2
@@ -66,6 +67,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--dir", type=Path, required=True, help="folder of the files; made if it is not there")
     parser.add_argument("--until-pings", type=positive_count, help="end by itself after so many pings")
     parser.add_argument("--torn", action="store_true", help="write some lines in two parts, a while apart")
+    add_options(parser)
     return parser
 
 
@@ -75,10 +77,13 @@ def main() -> None:
     signals, count = Signals(), 0
     files = VehicleFiles(options.dir, random.Random(options.seed) if options.torn else None)
     pings = itertools.islice(World(options.seed, start_time=options.start_time).alpha_pings(), options.until_pings)
+    topic = PingTopic(options, "alpha")
     for ping in paced(pings, options.start_time, options.speedup, signals):
         files.append(ping)
+        topic.send(ping)
         count += 1
     files.complete()
+    topic.complete()
     if signals.frozen:
         say("alpha", frozen=True, pings=count)
         signals.wait_asked()

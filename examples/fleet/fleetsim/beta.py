@@ -19,6 +19,7 @@ from fastapi.responses import JSONResponse
 
 from fleetsim.options import positive_count, say, simulator_parser
 from fleetsim.pacing import Signals, paced
+from fleetsim.topic import PingTopic, add_options
 from fleetsim.world import Ping, World
 
 KEPT = 120_000
@@ -108,6 +109,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--keep", type=positive_count, default=KEPT, help=f"how many pings to keep (default: {KEPT:,})")
     parser.add_argument("--fail-every", type=positive_count, help="answer every so-many-th poll with 503")
     parser.add_argument("--garbage-every", type=positive_count, help="answer every so-many-th poll with broken JSON")
+    add_options(parser)
     return parser
 
 
@@ -125,8 +127,11 @@ def main() -> None:
     serving.start()
     say("beta", url=f"http://{options.host}:{listener.getsockname()[1]}/pings")
     pings = World(options.seed, start_time=options.start_time).beta_pings()
+    topic = PingTopic(options, "beta")
     for ping in paced(pings, options.start_time, options.speedup, signals):
         history.add(ping)
+        topic.send(ping)
+    topic.complete()
     if signals.frozen:
         say("beta", frozen=True, pings=history.count)
         signals.wait_asked()
