@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 from stack import HERE, Stack, wait_until
 from verify import Key, compare, emitted_alpha, emitted_beta, left_behind
@@ -164,7 +165,7 @@ def after_shutdown(stack: Stack) -> int:
     say("\n\nthe cluster was shut down in order.")
     alpha_count, alpha, beta = stop_fleet(stack)
     missed = doubled = 0
-    counts = {}
+    counts: dict[str, Any] = {}
     for name, written in stack.outputs().items():
         left = left_behind(alpha, written) + left_behind(beta, written)
         verdict = compare(alpha + beta, written)
