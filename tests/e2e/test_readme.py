@@ -43,6 +43,7 @@ class Reader:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PITSTOP_", "_PITSTOP"))}
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         self.environment = kept | {"PATH": path, "PITSTOP_DATA": str(folder / "data"), "PYTHONUNBUFFERED": "1"}
+        self.environment["PITSTOP_PROGRESS"] = "off"  # answers are compared with those of pages, whatever time they take
 
     def serve(self, line):
         """The server on a free port, and its jobs ended with it; nothing else is changed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -14,13 +15,21 @@ from pitstop.kit.plain_text import in_one_line
 QUIET_SECONDS = 3.0
 """The seconds of waiting after which a command that is on no terminal says what it waits for."""
 
+VARIABLE, OFF = "PITSTOP_PROGRESS", "off"
+
 Follow = Callable[[threading.Event], Iterator[str]]
 """Yields the phases of the work as they come, in words, until the event is set."""
 
 
 @contextmanager
 def waiting(text: str, follow: Follow | None = None) -> Iterator[None]:
-    """Show ``text`` on standard error while the context lasts, and then the phases that ``follow`` yields."""
+    """Show ``text`` on standard error while the context lasts, and then the phases that ``follow`` yields.
+
+    ``$PITSTOP_PROGRESS`` set to ``off`` keeps all of it away.
+    """
+    if os.environ.get(VARIABLE) == OFF:
+        yield
+        return
     ended = threading.Event()
     on_terminal = sys.stderr.isatty()
     work = _on_terminal if on_terminal else _in_lines

@@ -32,6 +32,7 @@ def bare(monkeypatch, capfd):
     """Call ``pitstop`` with exactly these arguments: (exit code, standard output, standard error)."""
     for name in [name for name in os.environ if name.startswith(("PITSTOP_", "_PITSTOP"))]:
         monkeypatch.delenv(name)
+    monkeypatch.setenv("PITSTOP_PROGRESS", "off")  # on a busy machine each command may take long
 
     def call(*arguments):
         monkeypatch.setattr(sys, "argv", ["pitstop", *map(str, arguments)])

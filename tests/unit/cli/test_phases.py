@@ -33,6 +33,13 @@ def test_short_work_tells_nothing_where_a_program_may_read(capsys):
     assert capsys.readouterr() == ("", "")
 
 
+def test_nothing_is_told_if_nobody_wants_it(impatient, monkeypatch, capsys):
+    monkeypatch.setenv("PITSTOP_PROGRESS", "off")
+    with phases.waiting("Work", lambda ended: iter(["a phase"])):
+        assert not any(thread.name == "phases" for thread in threading.enumerate())
+    assert capsys.readouterr() == ("", "")
+
+
 def test_what_happens_after_the_work_is_not_told(impatient, capsys):
     begun, over = threading.Event(), threading.Event()
 
