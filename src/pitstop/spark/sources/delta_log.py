@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 from pyspark.sql.types import DataType, StructType
 
 from pitstop.kit.lines import lines_of
-from pitstop.outputs.table_folders import LOG_FOLDER, Signature, StoreRefusalError, TableFolder
+from pitstop.outputs.delta_commits import LOG_FOLDER
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -126,35 +129,34 @@ class Commit:
 class DeltaLog:
     """The log of the table in a folder. It remembers a few commits."""
 
-    def __init__(self, folder: TableFolder) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._log = folder / LOG_FOLDER
         self._commits: OrderedDict[int, Commit] = OrderedDict()
 
     @property
     def is_there(self) -> bool:
-        """True if the table is there. False, too, where a disk does not answer; an OSError where a store does not."""
-        with _refusals():
-            return self.folder.has_log
+        return os.path.isdir(self._log)  # False, too, where the disk does not answer
 
     def check_there(self) -> None:
         """Raise an OSError if the log is away, with its disk perhaps: nothing is lost then."""
-        with _refusals():
-            self.folder.check_log()
+        if not self.is_there:
+            raise FileNotFoundError(errno.ENOENT, "its log is not there", str(self._log))
 
-    def signature(self, version: int) -> Signature | None:
+    def signature(self, version: int) -> tuple[int, ...] | None:
         """Return what tells the file of a commit from another one of its name; None if it is not there."""
-        with _refusals():
-            return self.folder.signature(_file(version))
+        return _signature(self._file(version))
 
-    def folder_signature(self) -> Signature | None:
+    def folder_signature(self) -> tuple[int, ...] | None:
         """Return what changes with each file of the log."""
-        with _refusals():
-            return self.folder.signature(LOG_FOLDER)
+        return _signature(self._log)
 
     def versions(self) -> list[int]:
         """Return the versions whose commits the log still has, in order."""
-        with _refusals():
-            names = self.folder.names(LOG_FOLDER)
+        try:
+            names = os.listdir(self._log)
+        except FileNotFoundError:
+            return []
         stems = [name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX)]
         return sorted(int(stem) for stem in stems if len(stem) == _DIGITS and stem.isdecimal())
 
@@ -195,8 +197,7 @@ class DeltaLog:
         commit = self._commits.get(version)
         if commit is None:
             try:
-                with _refusals():
-                    text, changed = self.folder.text(_file(version))
+                text, changed = self._file(version).read_text(), self._file(version).stat().st_mtime
             except FileNotFoundError:
                 return None
             if not text.strip():
@@ -260,11 +261,7 @@ class DeltaLog:
         from deltalake.exceptions import DeltaError
 
         try:
-            table = DeltaTable(**self.folder.delta, version=version)
-        except OSError as error:
-            with _refusals():
-                self.folder.judge(error)
-            raise
+            table = DeltaTable(str(self.folder), version=version)
         except DeltaError as error:
             self.check_there()
             which = "cannot be opened" if version is None else f"has no version {version}, or its log no longer lists its files"
@@ -274,16 +271,20 @@ class DeltaLog:
         return table
 
     def _is_empty(self, version: int) -> bool:
-        with _refusals():
-            return self.folder.is_empty(_file(version))
+        try:
+            return self._file(version).stat().st_size == 0
+        except FileNotFoundError:
+            return False
+
+    def _file(self, version: int) -> Path:
+        return self._log / f"{version:0{_DIGITS}}{_SUFFIX}"
 
     def _path(self, path: str) -> str:
         """Return the path of a file, which the log has as a URL: below the folder of the table, or a whole one."""
-        try:
-            return self.folder.file(path)
-        except ValueError as error:
-            place = "on a disk of this machine" if self.folder.is_here else "in its bucket"
-            raise UnreadableTableError(f"has the file {path}, which is not {place}") from error
+        url = urlsplit(path)
+        if url.scheme not in ("", "file"):
+            raise UnreadableTableError(f"has the file {path}, which is not on a disk of this machine")
+        return os.path.join(self.folder, unquote(url.path if url.scheme else path))
 
 
 def _no_whole_commit(version: int, why: str) -> UnreadableTableError:
@@ -315,16 +316,12 @@ def _facts_in(action: dict[str, Any]) -> Facts:
     return Facts(action["id"], schema, tuple(action.get("partitionColumns") or ()), action.get("configuration") or {})
 
 
-def _file(version: int) -> str:
-    return f"{LOG_FOLDER}/{version:0{_DIGITS}}{_SUFFIX}"
-
-
-@contextmanager
-def _refusals() -> Iterator[None]:
+def _signature(path: Path) -> tuple[int, ...] | None:
     try:
-        yield
-    except StoreRefusalError as error:
-        raise UnreadableTableError(str(error)) from error
+        facts = path.stat()
+    except FileNotFoundError:
+        return None
+    return facts.st_dev, facts.st_ino, facts.st_mtime_ns
 
 
 def clause_of(error: Exception) -> str:
