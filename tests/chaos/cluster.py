@@ -46,6 +46,7 @@ class Cluster:
     """The server, its members, and the jobs. ``small`` is the folder for all that they write."""
 
     jobs: tuple[str, ...] = JOBS
+    members = MEMBERS
 
     def __init__(self, folder: Path, small: Path, spares: int) -> None:
         sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "fleet"))
@@ -60,7 +61,7 @@ class Cluster:
         self.feeds = self._make_feeds(folder / "feeds")
         self.through = self._make_through()
         self.client: Any = None
-        self._kept = self._first = frozenset(f"member-{number}" for number in range(1, MEMBERS + 1))
+        self._kept = self._first = frozenset(f"member-{number}" for number in range(1, self.members + 1))
         """The members that the server starts again when they die: it has started them."""
 
     def start(self) -> None:
@@ -95,7 +96,7 @@ class Cluster:
 
     def start_server(self) -> None:
         with stepped_clock(self._clock):
-            self.client = self._stack.start_server(members=MEMBERS)
+            self.client = self._stack.start_server(members=self.members)
         self._kept = self._first
 
     def kill_server(self) -> None:
@@ -121,6 +122,11 @@ class Cluster:
         """The process of the job's present run; empty if it has none."""
         found = self.job(job)
         return self._pids(self._registry.handle_of(found.id, found.token))
+
+    def engines(self) -> list[int]:
+        """The processes of engines, each a JVM that jobs share, with all that they have started."""
+        roots = [pid for file in self._engine_files() for pid in self._pids(handle_in(file))]
+        return [*roots, *below(roots)]
 
     def spare_ready(self) -> bool:
         """True if the next run that starts gets a warm runner."""
@@ -262,7 +268,11 @@ class Cluster:
         except PitstopError:
             return False
         all_run = all(job.status is JobState.RUNNING and not job.updating for job in found)
-        return all_run and members == self._kept | set(self.member_names())
+        # Without members the server's own machine is the only one.
+        return all_run and (self.members == 0 or members == self._kept | set(self.member_names()))
+
+    def _engine_files(self) -> list[Path]:
+        return [part.engine(path.name).process for part in self.parts for path in part.engines.glob("*")]
 
     def _waiting_spares(self) -> list[SpareFolder]:
         return [spare for spare in self._spares() if not spare.assignment.exists()]
@@ -285,6 +295,7 @@ class Cluster:
         for member in self.data.members.glob("*"):
             files += [member / "process.json", member / "daemon.json"]
         files += [spare.process for spare in self._spares()]
+        files += self._engine_files()
         yield from filter(None, map(handle_in, files))
         for job in self._registry.jobs() if self.client is not None else []:
             yield from filter(None, [self._registry.handle_of(job.id, token) for token in range(1, job.token + 1)])

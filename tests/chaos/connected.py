@@ -95,6 +95,7 @@ class Connected(Cluster):
     """A broker and a database that die, stand still and answer late."""
 
     jobs = ("topics", "tables")
+    members = 0
 
     def __init__(self, folder: Path, small: Path, spares: int) -> None:
         super().__init__(folder, small, spares)

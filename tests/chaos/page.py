@@ -58,7 +58,7 @@ what that shows stands in [what is promised](guarantees.md#several-hosts-with-me
 def connected_section(outcome: Outcome) -> str:
     return f"""## Between Kafka and PostgreSQL
 
-One server with two members, and two other jobs (tests/chaos/jobs.py). One reads a topic and writes two topics. The other reads
+One server without members, and two other jobs (tests/chaos/jobs.py). One reads a topic and writes two topics. The other reads
 the same topic and writes three tables. The broker is an Apache Kafka of one node. Broker and database die and are started again
 on their data, stand still, and answer late. Outputs are read by `read_committed`.
 

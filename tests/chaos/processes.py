@@ -32,6 +32,11 @@ def a_jvm(cluster: Cluster, drawn: Random) -> list[int]:
     return below(a_runner(cluster, drawn))[:1]
 
 
+def the_engine(cluster: Cluster, drawn: Random) -> list[int]:
+    """The JVM that jobs share where there are no members."""
+    return cluster.engines()
+
+
 def a_worker(cluster: Cluster, drawn: Random) -> list[int]:
     return cluster.worker(drawn.choice(cluster.member_names()))
 
