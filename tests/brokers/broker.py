@@ -70,7 +70,7 @@ class Broker:
         else:
             self._start_small()
         self.port = int(self.servers.rpartition(":")[2])
-        self.admin = AdminClient(self.reach | {"bootstrap.servers": self.servers})
+        self.admin = AdminClient(self.reach | {"bootstrap.servers": self.servers, "log_level": 0})
 
     def _start_small(self):
         command = [self.program, "-dir", str(self.folder), *(["-port", str(self.port)] if self.port else []), *self.arguments]
