@@ -13,6 +13,13 @@ from pitstop.spark.sources import SourceKind, source_kind
 NUMBERS = itertools.count()
 
 
+class Rows:
+    """A sink of a user's own."""
+
+    def write(self, rows, info):
+        pass
+
+
 @pytest.fixture(autouse=True)
 def _nothing_found_before():
     extensions._find.cache_clear()
@@ -55,7 +62,7 @@ def sink_of(kind, module=__name__):
 
 
 @pytest.mark.parametrize(
-    "sink", [ps.sinks.noop(), ps.sinks.logger(), ps.sinks.map("m", key="k"), ps.sinks.files("f"), ps.sinks.custom(None)]
+    "sink", [ps.sinks.noop(), ps.sinks.logger(), ps.sinks.map("m", key="k"), ps.sinks.files("f"), ps.sinks.custom(Rows())]
 )
 def test_pitstops_own_sinks_are_known(sink):
     assert isinstance(sink_kind(node_with(sink=sink)), SinkKind)
@@ -63,7 +70,8 @@ def test_pitstops_own_sinks_are_known(sink):
 
 def test_sinks_that_may_fail_in_a_users_code_write_before_maps_and_these_before_files():
     ranks = [
-        sink_kind(node_with(sink=sink)).rank for sink in (ps.sinks.custom(None), ps.sinks.map("m", key="k"), ps.sinks.files("f"))
+        sink_kind(node_with(sink=sink)).rank
+        for sink in (ps.sinks.custom(Rows()), ps.sinks.map("m", key="k"), ps.sinks.files("f"))
     ]
     assert ranks == sorted(set(ranks))
 

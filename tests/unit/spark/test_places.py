@@ -40,9 +40,16 @@ def test_a_folder_that_is_not_there_yet_is_a_place(tmp_path, monkeypatch):
     assert place(ps.sinks.files("new", format="json")) == f"the folder {tmp_path.resolve()}/new"
 
 
+class Rows:
+    """A sink of a user's own."""
+
+    def write(self, rows, info):
+        pass
+
+
 def test_a_map_is_a_place_and_a_log_is_none():
     assert place(ps.sinks.map("m", key="timestamp")) == place(ps.sinks.map("m", key="value", mode="delete")) == "the map 'm'"
-    assert place(ps.sinks.logger()) is place(ps.sinks.noop()) is place(ps.sinks.custom(object())) is None
+    assert place(ps.sinks.logger()) is place(ps.sinks.noop()) is place(ps.sinks.custom(Rows())) is None
 
 
 def tail(path, glob="*.csv"):
