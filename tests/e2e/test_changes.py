@@ -57,7 +57,6 @@ def test_each_change_of_the_page_fits_its_job_and_compiles():
 
 @pytest.mark.e2e
 @pytest.mark.long
-@pytest.mark.always
 @pytest.mark.timeout(1200)
 def test_each_answer_of_the_page_is_that_of_a_real_server(reader):
     code = ""
