@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import secrets
 import sys
@@ -10,7 +9,6 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -27,6 +25,7 @@ from pitstop.spark.internals.gateways import end_strangers
 from pitstop.spark.internals.joining import CLIENT_VARIABLE
 from pitstop.spark.internals.numpy_arguments import know_numpy_arguments
 from pitstop.spark.internals.packages import add_packages
+from pitstop.spark.internals.query_logs import log_no_wrong_queries
 from pitstop.spark.internals.settings import (
     FILE_MANAGER,
     HAND_OVER,
@@ -53,8 +52,6 @@ SCRATCH_PREFIX = "spark-"
 
 COLLECTION_INTERVAL = "spark.cleaner.periodicGC.interval"
 """The setting that says how often Spark asks Java to look through its whole heap. The machine then gets back what is free."""
-_OF_WRONG_QUERIES = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
-"""PySpark's loggers that write kilobytes of JSON for each wrong query. Our errors tell stages and their places."""
 STAGE_THREADS = 256
 """The number of threads of each pool in which Spark starts the stages of an epoch.
 
@@ -162,8 +159,7 @@ def build_session(
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     end_strangers(session)
-    for logger in _OF_WRONG_QUERIES:
-        PySparkLogger.getLogger(logger).setLevel(logging.CRITICAL)
+    log_no_wrong_queries()
     return session
 
 
