@@ -158,4 +158,4 @@ def test_a_new_reader_runs_the_job_and_changes_it(reader):
             assert re.search(pattern(promised), answers[line]), answers[line]
     assert any(promised for _, promised in commands(transcript))
     (job,) = json.loads(reader.run("pitstop -o json list-jobs -a"))
-    assert (job["name"], job["display_status"], job["version"]) == ("speeds", "RUNNING", 2)
+    assert (job["name"], job["display_status"], job["updates"]) == ("speeds", "RUNNING", 1)
