@@ -196,13 +196,13 @@ def in_short(error: Exception) -> Exception:
     with its trace.
     """
     in_words = explain_run(error)
-    cause = error.__cause__ if in_words is error else error
-    if isinstance(in_words, PitstopError) and isinstance(cause, (PySparkException, JavaError)):
+    if in_words is not error:
+        in_words.__cause__ = error
+    if isinstance(in_words, PitstopError) and isinstance(in_words.__cause__, (PySparkException, JavaError)):
         in_words.details.setdefault("trace", "".join(traceback.format_exception(error)))
-        cause = None
-    if in_words is not error or cause is None:
-        in_words.__cause__ = cause  # and Python shows nothing else, either
-    return in_words.with_traceback(None) if cause is None and isinstance(in_words, PitstopError) else in_words
+        in_words.__cause__ = None  # and Python shows nothing in its place
+        return in_words.with_traceback(None)
+    return in_words
 
 
 def ended_at_boundary(error: BaseException) -> bool:
