@@ -94,6 +94,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {deed.name: deed.examples for
     "map get": (("pitstop map get vehicles car1", ""),),
     "map entries": (("pitstop map entries vehicles --prefix car --where 'speed > 30'", ""),),
     "map journal": (("pitstop map journal vehicles --after 1000 --limit 20", ""),),
+    "map clear": (("pitstop map clear vehicles --yes", ""),),
     "map configure": (("pitstop map configure vehicles --journal-capacity 10000", ""),),
     "sql": (
         ("pitstop sql", "a shell"),

@@ -10,9 +10,10 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from pitstop.cli.arguments import MapArgument
+from pitstop.cli.arguments import MapArgument, Yes
 from pitstop.cli.context import Call
 from pitstop.cli.register import register
+from pitstop.cli.verbs import ask
 from pitstop.errors import NotFoundError, UsageError
 from pitstop.kit.clock import iso
 from pitstop.kit.counts import counted
@@ -90,6 +91,14 @@ def delete(
     call.say(f"Deleted '{key}' from map '{name}'.")
 
 
+def clear(call: Call, name: Name, yes: Yes = False) -> None:
+    """Delete all entries of a map. The map stays, with its settings."""
+    service = call.service()
+    _check_there(service, name)
+    ask(call, f"This deletes all {counted(service.map_size(name), 'entry', 'entries')} of map '{name}'.", yes)
+    call.say(f"Deleted {counted(service.map_clear(name), 'entry', 'entries')} of map '{name}'.")
+
+
 def entries(
     call: Call,
     name: Name,
@@ -162,7 +171,7 @@ def configure(
 
 
 register(app, list_maps, "list")
-for _command in (get, entries, size, delete, journal, configure):
+for _command in (get, entries, size, delete, clear, journal, configure):
     register(app, _command)
 # A value may be a negative number.
 register(app, put, ignore_unknown_options=True)

@@ -34,6 +34,9 @@ class HttpMaps(HttpConnection):
     def map_delete(self, name: str, key: str, version: int | None = None) -> bool:
         return bool(self._send("DELETE", _map(name) + "/entry", params=without_none({"key": key, "version": version}))["deleted"])
 
+    def map_clear(self, name: str) -> int:
+        return int(self._send("DELETE", _map(name) + "/entries")["deleted"])
+
     def map_entries(self, name: str, prefix: str = "", after: str | None = None, limit: int = 1000) -> list[Entry]:
         return self._get(list[Entry], _map(name) + "/entries", prefix=prefix, after=after, limit=limit)
 

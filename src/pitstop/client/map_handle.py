@@ -43,6 +43,10 @@ class MapHandle:
         """Delete an entry; False if there was none. With ``version``, ConflictError if the entry no longer has that version."""
         return self._service.map_delete(self.name, key, version)
 
+    def clear(self) -> int:
+        """Delete all entries; return their number. The map keeps its settings, and its journal has an event for each."""
+        return self._service.map_clear(self.name)
+
     def entries(self, prefix: str = "") -> dict[str, Any]:
         """Return all entries whose key begins with ``prefix``, by key."""
         values: dict[str, Any] = {}

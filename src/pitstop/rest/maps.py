@@ -10,7 +10,7 @@ from pitstop.errors import NotFoundError
 from pitstop.kit.wire import json_text
 from pitstop.maps.condition import FORM
 from pitstop.maps.model import Entry
-from pitstop.rest.models import MOST_NUMBER, DeletedModel, EntriesBody, MapSettingsBody, SizeModel
+from pitstop.rest.models import MOST_NUMBER, ClearedModel, DeletedModel, EntriesBody, MapSettingsBody, SizeModel
 from pitstop.rest.paging import Paging, page_of
 from pitstop.rest.strict import StrictRoute
 from pitstop.rest.threads import reading, writing
@@ -90,6 +90,11 @@ def _add_entries(routes: APIRouter, service: Service) -> None:
         """All of them in one transaction; makes the map if there is none. 409 if an entry has another version than expected."""
         entries = {key: json_text(value, f"The value of {key!r}") for key, value in body.entries.items()}
         await writing(service.map_put, name, entries, body.expected_version)
+
+    @routes.delete("/maps/{name}/entries", summary="Delete all entries")
+    async def clear_map(name: Name) -> ClearedModel:
+        """The map stays, with its settings; its journal has an event for each entry. 0 for a map without writes."""
+        return ClearedModel(deleted=await writing(service.map_clear, name))
 
     @routes.get("/maps/{name}/entry", summary="Get an entry")
     async def get_map_entry(name: Name, key: Key) -> Entry:

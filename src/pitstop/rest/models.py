@@ -238,6 +238,12 @@ class DeletedModel(BaseModel):
     deleted: bool = Field(description="False if there was no such entry")
 
 
+class ClearedModel(BaseModel):
+    """The answer to a request to delete all entries."""
+
+    deleted: int = Field(description="The number of entries that were there")
+
+
 class SizeModel(BaseModel):
     """The number of entries of a map."""
 

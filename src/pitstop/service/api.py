@@ -282,6 +282,10 @@ class Service(Protocol):
         """Delete an entry; False if there was none. With ``version``, ConflictError if the entry no longer has that version."""
         ...
 
+    def map_clear(self, name: str) -> int:
+        """Delete all entries of a map, each with its event in the journal; return their number, 0 for a map without writes."""
+        ...
+
     def map_entries(self, name: str, prefix: str = "", after: str | None = None, limit: int = 1000) -> list[Entry]:
         """Return at most ``limit`` entries by key, of those whose keys begin with ``prefix`` and come after key ``after``."""
         ...

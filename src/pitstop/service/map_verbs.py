@@ -47,6 +47,9 @@ class MapVerbs:
     def map_delete(self, name: str, key: str, version: int | None = None) -> bool:
         return self._maps.delete(name, key, version)
 
+    def map_clear(self, name: str) -> int:
+        return self._maps.clear(name)
+
     def map_entries(self, name: str, prefix: str = "", after: str | None = None, limit: int = 1000) -> list[Entry]:
         return self._maps.entries(name, prefix, after, limit)
 

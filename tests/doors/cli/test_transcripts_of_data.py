@@ -39,6 +39,22 @@ def test_artifacts_are_listed_with_the_versions_that_use_them(cli, state):
     assert facts[1]["path"].endswith(f"{facts[1]['sha256']}/newer.py")
 
 
+def test_a_map_is_cleared_only_when_that_is_meant(cli):
+    assert cli("map", "put", "cars", "a", "1")[0] == 0
+    assert cli("map", "put", "cars", "b", "2")[0] == 0
+    assert cli("map", "configure", "cars", "--journal-capacity", 7)[0] == 0
+    code, out, errors = cli("map", "clear", "cars")
+    assert (code, out) == (2, "")
+    assert errors.startswith(
+        "ERROR: This deletes all 2 entries of map 'cars'. Nobody is here to be asked: if that is meant, give --yes."
+    )
+    assert cli("map", "size", "cars") == (0, "2\n", "")
+    assert cli("map", "clear", "cars", "--yes") == (0, "Deleted 2 entries of map 'cars'.\n", "")
+    assert cli("map", "size", "cars") == (0, "0\n", "")
+    assert cli("map", "list")[1].splitlines()[1].split() == ["cars", "0", "1..4", "7"]
+    assert cli("map", "clear", "trucks", "--yes")[2].startswith("ERROR: There is no map 'trucks'. There are: cars.")
+
+
 def test_maps_are_read_and_written(cli):
     assert cli("map", "put", "cars", "a", '{"x": 1}') == (0, "Put 'a' into map 'cars'.\n", "")
     assert cli("map", "put", "cars", "b", "plain ä text")[0] == 0

@@ -91,6 +91,7 @@ def test_it_holds_every_noun_and_verb(document):
         ("GET", "/api/v1/maps/{name}/entries"),
         ("GET", "/api/v1/maps/{name}/search"),
         ("POST", "/api/v1/maps/{name}/entries"),
+        ("DELETE", "/api/v1/maps/{name}/entries"),
         ("GET", "/api/v1/maps/{name}/entry"),
         ("DELETE", "/api/v1/maps/{name}/entry"),
         ("GET", "/api/v1/maps/{name}/journal"),

@@ -791,7 +791,11 @@ export interface paths {
          * @description All of them in one transaction; makes the map if there is none. 409 if an entry has another version than expected.
          */
         post: operations["put_map_entries"];
-        delete?: never;
+        /**
+         * Delete all entries
+         * @description The map stays, with its settings; its journal has an event for each entry. 0 for a map without writes.
+         */
+        delete: operations["clear_map"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1504,6 +1508,17 @@ export interface components {
              * @description A sentence for each thing that is amiss now, such as a folder that is not there, and hinders nothing
              */
             warnings: string[];
+        };
+        /**
+         * ClearedModel
+         * @description The answer to a request to delete all entries.
+         */
+        ClearedModel: {
+            /**
+             * Deleted
+             * @description The number of entries that were there
+             */
+            deleted: number;
         };
         /**
          * ClusterInfo
@@ -6373,6 +6388,47 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description The request is wrong, unknown or not allowed now */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server could not do it */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    clear_map: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of a map */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClearedModel"];
+                };
             };
             /** @description The request is wrong, unknown or not allowed now */
             "4XX": {

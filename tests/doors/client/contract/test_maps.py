@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from pitstop.client import Client
 from pitstop.errors import ConflictError, UsageError
+from pitstop.maps.model import EventKind
 from pitstop.service import map_verbs
 from pitstop.service.map_results import MapFacts
 from tests.doors.doors import MOMENT
@@ -32,6 +33,16 @@ def test_any_text_without_a_nul_is_a_key_and_any_json_a_value(pair, key, value):
     assert service.map_delete("m", key) is True
     assert service.map_delete("m", key) is False
     assert service.map_get("m", key) is None
+
+
+def test_clearing_deletes_each_entry_with_an_event_and_leaves_the_map(pair):
+    service, _ = pair
+    service.map_put("m", {"a": "1", "b": "null"})
+    assert service.map_clear("m") == 2
+    assert (service.map_size("m"), service.map_clear("m"), service.map_clear("nobody")) == (0, 0, 0)
+    events = [(event.kind, event.key, event.old_value) for event in service.map_journal("m").events]
+    assert events[2:] == [(EventKind.REMOVED, "a", "1"), (EventKind.REMOVED, "b", "null")]
+    assert [facts.name for facts in service.maps()] == ["m"]
 
 
 def test_a_key_with_a_nul_is_refused(pair):
