@@ -41,7 +41,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 help:
 	@echo "make install            the virtual environment .venv; every other target makes it, too"
-	@echo "make demo [SECONDS=60] [MEMBERS=2]  the fleet example: simulators, ingest job, live counts; on members, or without"
+	@echo "make demo [SECONDS=60] [MEMBERS=2] [KAFKA=1]  the fleet example: simulators, ingest job, live counts; on members; through Kafka"
 	@echo "make story              the update of a running job, step by step, with checks; then once more in a browser"
 	@echo "make story-page         the second half alone; its pictures are those of docs/page.md"
 	@echo "make story-kafka [ORDERS=200000] [SEED=1]  a job on Kafka is killed and changed; PostgreSQL, Delta and Kafka are exact"

@@ -1,57 +1,53 @@
-"""The demo with a broker between: simulators send to a topic, and the job reads it and writes a second one."""
+"""A broker between the simulators and the job: they send to one topic, the job reads it and writes a second one."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
-from stack import HERE, Say, Stack
-from verify import Key, ingested
+from verify import Key
 
-sys.path.insert(0, str(HERE.parent / "orders"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "orders"))
 
 from kafka_node import KafkaNode, broker_jars
 from kafka_topics import committed_messages, make_topics
 
+HERE = Path(__file__).parent
 PINGS, INGESTED = "pings", "ingested"
 PARTITIONS = 4
+Say = Callable[[str], None]
 
 
-class KafkaStack(Stack):
-    """A stack with an Apache Kafka of one node."""
+class Broker:
+    """An Apache Kafka of one node with the topics of the fleet."""
 
-    has_broker = True
+    job_file = HERE / "ingest_kafka.py"
 
-    def __init__(self, folder: Path, speedup: float, port: int) -> None:
-        super().__init__(folder / "fleet", speedup=speedup, port=port)
-        self.job_file = HERE / "ingest_kafka.py"
-        self._node = KafkaNode(folder / "kafka")
+    def __init__(self, folder: Path) -> None:
+        self._node = KafkaNode(folder)
 
-    def start_broker(self, say: Say) -> str:
-        """Start the broker, and make its two topics."""
-        broker_jars(say)
-        self._node.start()
-        make_topics(self._node.servers, (PINGS, INGESTED), PARTITIONS)
+    @property
+    def servers(self) -> str:
         return self._node.servers
 
     @property
     def simulator_options(self) -> tuple[str, ...]:
-        return ("--servers", self._node.servers, "--topic", PINGS)
+        """The options with which a simulator sends its pings to the topic."""
+        return ("--servers", self.servers, "--topic", PINGS)
 
-    @property
-    def job_arguments(self) -> tuple[str, ...]:
-        return self._node.servers, str(self.archive)
+    def start(self, say: Say) -> None:
+        """Start the broker and make its topics. ``say`` tells what is fetched for it."""
+        broker_jars(say)
+        self._node.start()
+        make_topics(self.servers, (PINGS, INGESTED), PARTITIONS)
 
-    def outputs(self) -> dict[str, Counter[Key]]:
-        """Return the pings in each output of the job."""
-        rows = [json.loads(message.value()) for message in committed_messages(self._node.servers, INGESTED, PARTITIONS)]
-        return {"ingested": ingested(self.archive), "in the topic": Counter((row["vin"], row["time"]) for row in rows)}
+    def stop(self) -> None:
+        self._node.stop()
 
-    def end(self) -> None:
-        """End everything that was started: the broker last, for the others still write."""
-        try:
-            super().end()
-        finally:
-            self._node.stop()
+    def ingested(self) -> Counter[Key]:
+        """Return the pings that the job has committed to its topic."""
+        rows = [json.loads(message.value()) for message in committed_messages(self.servers, INGESTED, PARTITIONS)]
+        return Counter((row["vin"], row["time"]) for row in rows)

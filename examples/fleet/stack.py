@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from verify import Key, ingested
 
@@ -22,8 +22,10 @@ from pitstop.model.data_folder import DataFolder
 from pitstop.store.database import open_database, sqlite_url
 from pitstop.store.registry import SqlRegistry
 
+if TYPE_CHECKING:
+    from kafka_stack import Broker
+
 HERE = Path(__file__).parent
-Say = Callable[[str], None]
 
 
 class Stack:
@@ -37,16 +39,18 @@ class Stack:
         port: int = 0,
         spares: int = 0,
         beta_options: tuple[str, ...] = (),
+        broker: Broker | None = None,
     ) -> None:
+        """With a ``broker``, the simulators send each ping to its topic, and the job reads that one."""
         self.folder = folder
         self.data, self.alpha_dir, self.archive = folder / "data", folder / "alpha", folder / "archive"
         self.shared = folder / "shared"
         """Modules that the server's jobs share."""
         self._seed, self._speedup, self._port, self._spares = seed, speedup, port, spares
-        self._beta_options = beta_options
+        self._beta_options, self.broker = beta_options, broker
         self._processes: dict[str, subprocess.Popen[str]] = {}
         self.url = self.beta_url = ""
-        self.job_file = HERE / "ingest.py"
+        self.job_file = HERE / "ingest.py" if broker is None else broker.job_file
 
     def __enter__(self) -> Stack:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -76,31 +80,23 @@ class Stack:
     def start_simulators(self) -> None:
         """Start Alpha and Beta on the same seed: together they are one world."""
         common = ["--seed", str(self._seed), "--speedup", str(self._speedup)]
-        common += self.simulator_options
+        common += self.broker.simulator_options if self.broker else ()
         alpha = [sys.executable, "-m", "fleetsim.alpha", "--dir", str(self.alpha_dir), *common, "--torn"]
         beta = [sys.executable, "-m", "fleetsim.beta", *common, *self._beta_options]
         self._start("alpha", alpha, self.folder / "alpha.log")
         process = self._start("beta", beta, self.folder / "beta.log")
         self.beta_url = json.loads(self._first_line(process, 60.0))["url"]
 
-    has_broker = False
-    """True if the simulators send to a topic of Kafka, and the job reads it."""
-
-    def start_broker(self, say: Say) -> str:
-        """Start the broker; return its address. ``say`` tells what is fetched for it."""
-        raise NotImplementedError
-
-    @property
-    def simulator_options(self) -> tuple[str, ...]:
-        return ()
-
     @property
     def job_arguments(self) -> tuple[str, ...]:
+        if self.broker:
+            return self.broker.servers, str(self.archive)
         return str(self.alpha_dir), self.beta_url, str(self.archive)
 
     def outputs(self) -> dict[str, Counter[Key]]:
         """Return the pings in each output of the job."""
-        return {"ingested": ingested(self.archive)}
+        topics = {"in the topic": self.broker.ingested()} if self.broker else {}
+        return {"ingested": ingested(self.archive)} | topics
 
     def kill_server(self) -> None:
         """SIGKILL, as a crash would."""
@@ -134,7 +130,7 @@ class Stack:
         self._processes["beta"].send_signal(signal.SIGUSR1)
 
     def end(self) -> None:
-        """End everything that was started, last first."""
+        """End everything that was started, last first; the broker last of all, for the others still write to it."""
         for name in reversed(list(self._processes)):
             process = self._processes.pop(name)
             process.send_signal(signal.SIGTERM)
@@ -143,6 +139,8 @@ class Stack:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+        if self.broker:
+            self.broker.stop()
 
     def _end_simulator(self, name: str) -> int:
         process = self._processes.pop(name)
