@@ -10,25 +10,18 @@ from pathlib import Path
 import pytest
 
 from pitstop.kit.waiting import wait_until
-from tests.e2e.test_readme import ROOT, USUAL_URL, Reader
+from tests.e2e.reading import ROOT, USUAL_URL, blocks_of
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.always, pytest.mark.timeout(900)]
 
 LAST_ORDER, DELAY = 1800, 60
 
 
-@pytest.fixture
-def reader(tmp_path):
-    made = Reader(tmp_path)
-    yield made
-    made.end()
-
-
 def steps():
     """(language, text) of each block of the tutorial."""
     text = (ROOT / "docs" / "adopt.md").read_text()
     section = re.search(r"^## A tutorial\n(.*?)(?=^## )", text, re.M | re.S)[1]
-    return re.findall(r"^```(\w*)\n(.*?)^```", section, re.M | re.S)
+    return blocks_of(section)
 
 
 def files_of(folder):

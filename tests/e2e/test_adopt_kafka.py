@@ -10,8 +10,8 @@ import pytest
 
 from pitstop.kit.waiting import wait_until
 from tests.brokers.broker import Broker
+from tests.e2e.reading import ROOT, USUAL_URL, blocks_of
 from tests.e2e.test_adopt import files_of
-from tests.e2e.test_readme import ROOT, USUAL_URL, Reader
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.always, pytest.mark.timeout(1200)]
 
@@ -19,13 +19,6 @@ ORDERS, REPEATED, CHANGED_AT, CUSTOMERS = 100_000, 100, 80_000, 20
 WINDOW_MS, DELAY_MS, STEP_MS = 600_000, 600_000, 100
 START_MS = 1_767_225_600_000
 SERVERS = "localhost:9092"
-
-
-@pytest.fixture
-def reader(tmp_path):
-    made = Reader(tmp_path)
-    yield made
-    made.end()
 
 
 @pytest.fixture
@@ -37,8 +30,7 @@ def broker(tmp_path):
 
 
 def blocks():
-    """(language, text) of each block of the page."""
-    return re.findall(r"^```(\w*)\n(.*?)^```", (ROOT / "docs" / "adopt-kafka.md").read_text(), re.M | re.S)
+    return blocks_of((ROOT / "docs" / "adopt-kafka.md").read_text())
 
 
 def results(folder):

@@ -1,26 +1,13 @@
 """docs/changes.md, walked: each change is made to the page's job, each command is run, and each answer compared."""
 
-import re
 import time
 
 import pytest
 
+from tests.e2e.reading import ROOT, blocks_of
 from tests.e2e.test_first_day import LOOKS, answer_of, pattern, steps
-from tests.e2e.test_readme import ROOT, Reader
 
 TEXT = (ROOT / "docs" / "changes.md").read_text()
-
-
-@pytest.fixture
-def reader(tmp_path):
-    reader = Reader(tmp_path)
-    yield reader
-    reader.end()
-
-
-def blocks():
-    """Return (language, text) of each block of the page."""
-    return re.findall(r"^```(\w*)\n(.*?)^```", TEXT, re.M | re.S)
 
 
 def changed(code, change):
@@ -48,8 +35,8 @@ def test_a_change_is_made_where_the_page_shows_it():
 
 
 def test_each_change_of_the_page_fits_its_job_and_compiles():
-    (code,) = (text for language, text in blocks() if language == "python")
-    changes = [text for language, text in blocks() if language == "diff"]
+    (code,) = (text for language, text in blocks_of(TEXT) if language == "python")
+    changes = [text for language, text in blocks_of(TEXT) if language == "diff"]
     assert len(changes) > 9
     for change in changes:
         compile(changed(code, change), "shop_v2.py", "exec")
@@ -60,7 +47,7 @@ def test_each_change_of_the_page_fits_its_job_and_compiles():
 @pytest.mark.timeout(1200)
 def test_each_answer_of_the_page_is_that_of_a_real_server(reader):
     code = ""
-    for language, block in blocks():
+    for language, block in blocks_of(TEXT):
         if language == "python":
             code = block
             (reader.folder / "shop.py").write_text(code)

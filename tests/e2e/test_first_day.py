@@ -9,23 +9,11 @@ from functools import cache
 
 import pytest
 
-from tests.e2e.test_readme import ROOT, Reader
+from tests.e2e.reading import ROOT, blocks_of
 
 TEXT = (ROOT / "docs" / "first-day.md").read_text()
 LOOKS = ("pitstop status", "pitstop map entries", "pitstop list-jobs", "cat ")
 """Commands whose answers come once an epoch is over. They are asked again until the answer is that of the page."""
-
-
-@pytest.fixture
-def reader(tmp_path):
-    reader = Reader(tmp_path)
-    yield reader
-    reader.end()
-
-
-def blocks():
-    """Return (language, text) of each block of the page."""
-    return re.findall(r"^```(\w*)\n(.*?)^```", TEXT, re.M | re.S)
 
 
 def steps(block):
@@ -60,7 +48,7 @@ def answer_of(reader, command):
 @pytest.mark.always
 @pytest.mark.timeout(1200)
 def test_the_day(reader):
-    for language, block in blocks():
+    for language, block in blocks_of(TEXT):
         if language == "json":
             (reader.folder / "orders").mkdir()
             (reader.folder / "orders" / "1.json").write_text(block)
