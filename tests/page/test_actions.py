@@ -40,6 +40,29 @@ def test_what_is_not_allowed_now_is_there_and_says_why(seat):
     page.get_by_role("tooltip").get_by_text(re.compile("Cannot SUSPEND|Cannot suspend")).wait_for()
 
 
+WATCHING = """
+import pitstop as ps
+
+
+@ps.job
+def watching(folder: str):
+    p = ps.Pipeline()
+    p.read_from(ps.sources.files(f"{folder}/*.json", "json", "a int", streaming=True)).write_to(ps.sinks.logger())
+    return p
+"""
+
+
+def test_a_check_tells_what_is_amiss_with_the_place_that_a_job_reads(seat, tmp_path):
+    artifact = tmp_path / "watching.py"
+    artifact.write_text(WATCHING)
+    page = seat().go("/submit")
+    page.locator("input[type=file]").set_input_files(artifact)
+    page.get_by_label("Arguments of the job").fill(str(tmp_path / "absent"))
+    page.get_by_role("button", name="Check", exact=True).click()
+    notice = page.get_by_role("alert").filter(has_text="Look at this first")
+    notice.get_by_text(f"{tmp_path}/absent/*.json, and there is no file or folder of that pattern now").wait_for(timeout=60_000)
+
+
 def test_a_snapshot_is_exported_looked_into_and_deleted(seat, filled):
     page = seat().go("/jobs/fleet-ingest")
     page.get_by_role("button", name="Export snapshot").click()

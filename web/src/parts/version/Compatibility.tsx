@@ -1,9 +1,10 @@
-import { Stack, Text, Title } from "@mantine/core";
+import { List, Stack, Text, Title } from "@mantine/core";
 import { useMemo } from "react";
 import type { JobGraph } from "../../api/client";
 import { PipelineGraph } from "../graph/PipelineGraph";
 import { ReportTable } from "../ReportTable";
 import type { Checked } from "./check";
+import { Notice } from "./Notice";
 import { graphOfPlan } from "./plan";
 import { Remedy } from "./Remedy";
 import { TwoPlans } from "./TwoPlans";
@@ -33,6 +34,16 @@ export function Compatibility({ checked, renamed, before, title, version, onCarr
       ) : (
         <Text>It compiles. Nothing was compared: it starts without saved state.</Text>
       )}
+      {checked.warnings.length > 0 && (
+        <Notice color="yellow" title="Look at this first">
+          <Sentences of={checked.warnings} />
+        </Notice>
+      )}
+      {checked.findings.length > 0 && (
+        <Notice color="gray" title="What sources and sinks have now">
+          <Sentences of={checked.findings} />
+        </Notice>
+      )}
       {report && before ? (
         <TwoPlans before={before} after={{ title, graph: after }} report={report} renamed={renamed} />
       ) : (
@@ -44,5 +55,15 @@ export function Compatibility({ checked, renamed, before, title, version, onCarr
         </section>
       )}
     </Stack>
+  );
+}
+
+function Sentences({ of }: { of: string[] }) {
+  return (
+    <List size="sm">
+      {of.map((sentence) => (
+        <List.Item key={sentence}>{sentence}</List.Item>
+      ))}
+    </List>
   );
 }

@@ -6,7 +6,15 @@ import { artifactFile, artifactRequest } from "../artifact";
 import { useAction } from "../useAction";
 import { type Draft, draftOptions, draftWords } from "./draft";
 
-export type Checked = { plan: Record<string, unknown>; report: Report | null; text: string };
+export type Checked = {
+  plan: Record<string, unknown>;
+  report: Report | null;
+  text: string;
+  /** What is amiss now and hinders nothing, a sentence each. */
+  warnings: string[];
+  /** What each topic, table and bucket has now, or why nobody could look. */
+  findings: string[];
+};
 export type Against = { job?: string; snapshot?: string };
 export type CheckAsked = {
   draft: Draft;
