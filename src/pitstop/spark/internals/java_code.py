@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 import zipfile
 from collections.abc import Callable, Iterable
@@ -46,7 +47,7 @@ def provider(spark: SparkSession, name: str, jars: list[Path]) -> str:
     """
     add_jars(spark, jars)
     simple = name.rpartition("/")[2]
-    if f"/{simple}.jar" not in str(spark.sparkContext._jsc.sc().listJars()):
+    if not _has_jar(spark, simple):
         spark.sql(f"ADD JAR '{_jar(spark, name, session_of(spark).sharedState().jarClassLoader())}'")
     _let_thread_see_jars(spark)
     return simple
@@ -106,14 +107,18 @@ def _mapping(spark: SparkSession, pairs: dict[str, str]) -> Any:
 
 def _has(spark: SparkSession, loader: Any, name: str) -> bool:
     """Return True if executors find the class, too: those on other machines may have another class path than the driver."""
-    context = spark.sparkContext
-    if not str(context.master).startswith("local"):
-        return f"/{name}.jar" in str(context._jsc.sc().listJars())
+    if not str(spark.sparkContext.master).startswith("local"):
+        return _has_jar(spark, name)
     try:
         loader.loadClass(name)
     except Py4JJavaError:
         return False
     return True
+
+
+def _has_jar(spark: SparkSession, name: str) -> bool:
+    """Return True if the context has a jar of that class."""
+    return f"/{name}-" in str(spark.sparkContext._jsc.sc().listJars())
 
 
 def _loader(spark: SparkSession) -> Any:
@@ -130,7 +135,8 @@ def _compiled(spark: SparkSession, name: str, loader: Any = None) -> Any:
 def _jar(spark: SparkSession, name: str, loader: Any = None) -> Path:
     bytecodes = _compiled(spark, name, loader).getBytecodes()
     # Spark deletes this folder when the session's context ends; until then executors may come that need the jar.
-    jar = Path(str(spark.sparkContext._temp_dir)) / f"{name.rpartition('/')[2]}.jar"
+    # Two processes of an engine may make it at the same moment, and Spark takes no second file of a name from another place.
+    jar = Path(str(spark.sparkContext._temp_dir)) / f"{name.rpartition('/')[2]}-{secrets.token_hex(4)}.jar"
     with zipfile.ZipFile(jar, "w") as archive:
         for part in bytecodes.keySet():
             archive.writestr(f"{part.replace('.', '/')}.class", bytes(bytecodes.get(part)))
