@@ -10,6 +10,7 @@ from pitstop.spark.sources import register
 from tests.brokers.broker import Broker
 from tests.brokers.registry import Registry
 from tests.spark.sources.http_feed import Feed
+from tests.stores.object_store import ObjectStore
 
 
 @pytest.fixture(scope="session")
@@ -55,5 +56,12 @@ def broker(tmp_path_factory):
 @pytest.fixture
 def registry():
     running = Registry()
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def object_store(tmp_path_factory):
+    running = ObjectStore(tmp_path_factory.mktemp("s3"))
     yield running
     running.stop()
