@@ -18,7 +18,7 @@ from pitstop.spark.sinks import EpochContext
 from pitstop.spark.sinks.delta import check_columns, write_delta
 from tests.spark.harness import Collected, Harness, check
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 SCHEMA = "n bigint, part string"
 
 
@@ -106,7 +106,7 @@ def test_a_store_that_refuses_a_sink_is_told_when_the_job_is_checked(spark, stor
 
 class TableHarness(Harness):
     def wait_for(self, running, until):
-        assert wait_until(lambda: not running.active or until(), 120, step=0.02)
+        assert wait_until(lambda: not running.active or until(), 300, step=0.02)
         check(running)
 
 

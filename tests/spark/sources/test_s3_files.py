@@ -15,7 +15,7 @@ from tests.folders import everything_below
 from tests.spark.harness import Collected, Harness, check
 from tests.stores.object_store import free_port
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 SCHEMA = "n bigint, part string"
 
 
@@ -42,7 +42,7 @@ class FilesHarness(Harness):
     """Runs a version of a job until its sink has as many rows as are told."""
 
     def wait_for(self, running, until):
-        assert wait_until(lambda: not running.active or until(), 200, step=0.02)
+        assert wait_until(lambda: not running.active or until(), 300, step=0.02)
         check(running)
 
 
