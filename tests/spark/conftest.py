@@ -3,6 +3,7 @@
 import pytest
 
 from pitstop.machine.java import find_java
+from pitstop.machine.named_secrets import FOLDER
 from pitstop.model.cluster import ClusterSettings
 from pitstop.runner.archiving import provide_jar
 from pitstop.spark.base.session import build_session
@@ -14,9 +15,18 @@ from tests.stores.object_store import ObjectStore
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory):
+def reader_secrets(tmp_path_factory):
+    """The folder of secrets of the processes that read sources: Java starts them, with its own environment."""
+    return tmp_path_factory.mktemp("secrets")
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory, reader_secrets):
     assert provide_jar(find_java(tmp_path_factory.mktemp("java")))
-    session = build_session(ClusterSettings("local[2]"), tmp_path_factory.mktemp("spark"), {"spark.sql.shuffle.partitions": "2"})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(FOLDER, str(reader_secrets))
+        work, settings = tmp_path_factory.mktemp("spark"), {"spark.sql.shuffle.partitions": "2"}
+        session = build_session(ClusterSettings("local[2]"), work, settings)
     register(session)
     yield session
     session.stop()

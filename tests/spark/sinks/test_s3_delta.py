@@ -37,6 +37,9 @@ def secrets(request, monkeypatch):
     key, secret = request.getfixturevalue("store").key
     monkeypatch.setenv("PITSTOP_SECRET_S3_KEY", key)
     monkeypatch.setenv("PITSTOP_SECRET_S3_SECRET", secret)
+    folder = request.getfixturevalue("reader_secrets")
+    (folder / "S3_KEY").write_text(key)
+    (folder / "S3_SECRET").write_text(secret)
 
 
 @pytest.fixture
