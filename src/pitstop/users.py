@@ -10,6 +10,7 @@ from pitstop.pipeline.job import JobDefinition, job
 from pitstop.pipeline.kafka_security import KafkaSecurity, kafka_security
 from pitstop.pipeline.keyed import KeyedStage, co_group
 from pitstop.pipeline.migration import Migration, OffsetMigration, migrate, migrate_offset
+from pitstop.pipeline.object_stores import S3Store, s3_store
 from pitstop.pipeline.sink import Sink
 from pitstop.pipeline.source import Source
 from pitstop.pipeline.stages import Pipeline, Stage
@@ -25,6 +26,7 @@ __all__ = [
     "OffsetMigration",
     "Pipeline",
     "PitstopError",
+    "S3Store",
     "Session",
     "Sink",
     "Source",
@@ -51,6 +53,7 @@ __all__ = [
     "migrate_offset",
     "min",
     "min_by",
+    "s3_store",
     "session",
     "sinks",
     "sliding",

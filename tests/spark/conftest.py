@@ -3,6 +3,7 @@
 import pytest
 
 from pitstop.machine.java import find_java
+from pitstop.machine.named_secrets import FOLDER
 from pitstop.model.cluster import ClusterSettings
 from pitstop.runner.archiving import provide_jar
 from pitstop.spark.base.session import build_session
@@ -10,12 +11,22 @@ from pitstop.spark.sources import register
 from tests.brokers.broker import Broker
 from tests.brokers.registry import Registry
 from tests.spark.sources.http_feed import Feed
+from tests.stores.object_store import ObjectStore
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory):
+def reader_secrets(tmp_path_factory):
+    """The folder of secrets of the processes that read sources: Java starts them, with its own environment."""
+    return tmp_path_factory.mktemp("secrets")
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory, reader_secrets):
     assert provide_jar(find_java(tmp_path_factory.mktemp("java")))
-    session = build_session(ClusterSettings("local[2]"), tmp_path_factory.mktemp("spark"), {"spark.sql.shuffle.partitions": "2"})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(FOLDER, str(reader_secrets))
+        work, settings = tmp_path_factory.mktemp("spark"), {"spark.sql.shuffle.partitions": "2"}
+        session = build_session(ClusterSettings("local[2]"), work, settings)
     register(session)
     yield session
     session.stop()
@@ -55,5 +66,12 @@ def broker(tmp_path_factory):
 @pytest.fixture
 def registry():
     running = Registry()
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def object_store(tmp_path_factory):
+    running = ObjectStore(tmp_path_factory.mktemp("s3"))
     yield running
     running.stop()

@@ -27,6 +27,7 @@ RUN = {
     "extending.md": "tests/spark/extensions/test_documented.py",
     "first-day.md": "tests/e2e/test_first_day.py",
     "notebooks.md": "tests/spark/testing/test_documented_pages.py",
+    "s3.md": "tests/e2e/test_s3.py",
     "testing.md": "tests/spark/testing/test_documented.py",
     "tutorial.md": "tests/e2e/test_new_project.py",
 }

@@ -57,7 +57,9 @@ def connectors(
 
 def fetch_jars(
     call: Call,
-    kind: Annotated[list[str] | None, typer.Argument(help="Kinds whose jars to fetch [default: all that have some]")] = None,
+    kind: Annotated[
+        list[str] | None, typer.Argument(help="Kinds, or the scheme s3a, whose jars to fetch [default: all that have some]")
+    ] = None,
     to: Annotated[
         Path | None,
         typer.Option(metavar="FOLDER", help="Folder for the jars [default: the folder of the cache where jobs look for them]"),
@@ -65,8 +67,10 @@ def fetch_jars(
 ) -> None:
     """Fetch the jars of kinds ahead, checked by their SHA-256, for machines that later have no way out."""
     from pitstop.pipeline.connectors import kinds
+    from pitstop.pipeline.needs import OF_SCHEMES
 
     with_jars = {each.name: each.needs.jars for each in kinds() if each.needs.jars}
+    with_jars |= {scheme: needs.jars for scheme, needs in OF_SCHEMES.items()}
     for name in kind or ():
         if name not in with_jars:
             raise UsageError(

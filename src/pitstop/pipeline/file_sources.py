@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from pitstop.errors import UsageError
 from pitstop.machine.local_paths import local_path, scheme_of
+from pitstop.machine.named_secrets import names_in
+from pitstop.pipeline.object_stores import STORE, S3Store, is_s3, s3_address, store_of
 from pitstop.pipeline.schemas import ddl, optional_ddl
 from pitstop.pipeline.source import Source
 
@@ -54,7 +57,14 @@ def csv_tail(
     )
 
 
-def files(path: str, format: str, schema: Any = None, streaming: bool = False, **options: Any) -> Source:
+def files(
+    path: str,
+    format: str,
+    schema: Any = None,
+    streaming: bool = False,
+    store: S3Store | Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Source:
     """Read files of a folder by Spark's own reader; ``format`` is ``csv``, ``json``, ``parquet`` or ``text``.
 
     Batch by default (the job completes when they are read); with ``streaming=True`` the folder is watched
@@ -70,8 +80,12 @@ def files(path: str, format: str, schema: Any = None, streaming: bool = False, *
     in quotes, each file in one task.
 
     ``path`` may be a pattern (``/data/*/in``), unless there is a file or folder of just that name. A relative path and ``~/x``
-    count as in ``csv_tail``. URLs of other file systems are read if Spark has their jar. Columns of folders (``day=7/``) have
-    the types of the schema; without a schema Spark guesses them, and takes ``007`` for a number.
+    count as in ``csv_tail``. Columns of folders (``day=7/``) have the types of the schema; without a schema Spark guesses them,
+    and takes ``007`` for a number.
+
+    ``s3a://bucket/folder`` (or ``s3://``) is read from S3, for which the jars come by themselves; ``store`` says how that is
+    reached: see :func:`pitstop.s3_store`, whose arguments may also be given as a mapping. URLs of other file systems are read if
+    Spark has their jar.
     """
     columns = optional_ddl(schema)
     if format not in ("csv", "json", "parquet", "text"):
@@ -83,10 +97,16 @@ def files(path: str, format: str, schema: Any = None, streaming: bool = False, *
             f"files reads folders, and {str(path)!r} is not one: put its files into a folder of the machine that jobs run on, or "
             "read JSON over HTTP with http_poll."
         )
+    for name, value in options.items():
+        if any(names_in(str(value))):
+            raise UsageError(f"files looks up secrets in store alone, and its option {name} names one.")
+    address = s3_address(str(path))
+    reached_by = store_of(store, address)
+    more = {} if reached_by is None else {STORE: reached_by.to_text()}
     own = any(name.casefold() in _OWN_WAYS for name in options) or _CORRUPT_RECORD.search(columns or "") is not None
     return Source(
         "files",
-        {"path": str(path), "format": format} | {k: str(v) for k, v in options.items()},
+        {"path": address, "format": format} | {k: str(v) for k, v in options.items()} | more,
         schema=columns,
         bounded=not streaming,
         tells_bad=format in ("csv", "json") and not own,
@@ -100,4 +120,5 @@ def instead_of_tail(path: str, by_files: str, by_http: str) -> str:
         return f", or read JSON over HTTP {by_http}"
     if scheme in (None, "file"):
         return ""
-    return f", or read whole files {by_files}, for which Spark needs the jar for {scheme}://"
+    jar = "" if is_s3(path) else f", for which Spark needs the jar for {scheme}://"
+    return f", or read whole files {by_files}{jar}"

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 
 from pitstop.errors import UsageError
 from pitstop.machine.maven import Jar, has_jar, jar_folder
+from pitstop.pipeline.s3_jars import S3A_JARS
 
 SOURCE_GROUP, SINK_GROUP = "pitstop.sources", "pitstop.sinks"
 """The entry points by which a package declares its kinds of sources, and of sinks."""
@@ -85,3 +86,5 @@ OF_SINKS = {
     "postgres": Needs("psycopg", "psycopg", "postgres"),
 }
 """Kind of sink -> its needs; all others need nothing."""
+OF_SCHEMES = {"s3a": Needs(jars=S3A_JARS)}
+"""Scheme of addresses -> the needs of every source and sink of Spark's that reads or writes there."""

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol, Self
 from pitstop.pipeline.iceberg_tables import PartitionField
 from pitstop.pipeline.kafka_security import KafkaSecurity
 from pitstop.pipeline.kafka_values import AvroForm
+from pitstop.pipeline.object_stores import S3Store
 
 
 class EpochInfo(Protocol):
@@ -202,11 +203,13 @@ class DeltaSink(Sink):
 
     kind: ClassVar[str] = "delta"
     path: str
-    """The folder of the table."""
+    """The folder of the table, perhaps in S3."""
     partition_by: tuple[str, ...] = ()
     """The columns by which the table is partitioned; empty: as the table that is there has it."""
     merges_schema: bool = False
     """True if columns that the table does not have are added to it."""
+    store: S3Store | None = None
+    """The way to the store of S3; None: there is none, or the machine's own."""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from pitstop.pipeline.iceberg_tables import catalog_properties, check_table_name
 from pitstop.pipeline.kafka_security import KafkaSecurity, security_of
 from pitstop.pipeline.kafka_source import TOPIC
 from pitstop.pipeline.kafka_values import written_form
+from pitstop.pipeline.object_stores import S3Store, is_s3, s3_address, store_of
 from pitstop.pipeline.sink import (
     CustomSink,
     DeltaSink,
@@ -197,10 +198,17 @@ def postgres(
     return PostgresSink(url, table, names, order_by, delete_when, unwritten)
 
 
-def delta(path: str, *, partition_by: str | Sequence[str] = (), schema_mode: str | None = None) -> Sink:
+def delta(
+    path: str,
+    *,
+    partition_by: str | Sequence[str] = (),
+    schema_mode: str | None = None,
+    store: S3Store | Mapping[str, Any] | None = None,
+) -> Sink:
     """Append rows to a Delta table, exactly once: one commit of its log has all rows of an epoch, and its mark.
 
-    ``path`` is a folder of the machine that the job runs on, as for :func:`files`. A table that is not there is made, partitioned
+    ``path`` is a folder of the machine that the job runs on, as for :func:`files`, or one of S3 (``s3a://bucket/table``), for
+    which ``store`` says how it is reached (:func:`pitstop.s3_store`). A table that is not there is made, partitioned
     by the columns in ``partition_by``. To one that is there rows of the same names and types are appended, and columns that
     the rows do not have are null; ``schema_mode="merge"`` adds columns of the rows that the table does not have. What does not
     fit is refused when the job is checked.
@@ -208,11 +216,14 @@ def delta(path: str, *, partition_by: str | Sequence[str] = (), schema_mode: str
     When a job goes back from an update, the files of the version that failed are taken out of the table. The sink needs ``pip
     install 'pitstop[delta]'`` where jobs and the server run.
     """
-    local_path(str(path), "A Delta table")
+    address = s3_address(str(path))
+    if not is_s3(address):
+        local_path(address, "A Delta table")
+    reached_by = store_of(store, address)
     if schema_mode not in (None, "merge"):
         raise UsageError(f'schema_mode is "merge", or left out, not {schema_mode!r}.')
     columns = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
-    return DeltaSink(str(path), columns, schema_mode == "merge")
+    return DeltaSink(address, columns, schema_mode == "merge", reached_by)
 
 
 def iceberg(

@@ -11,6 +11,7 @@ from pitstop.kit.durations import Duration, milliseconds
 from pitstop.machine.local_paths import local_path
 from pitstop.pipeline.databases import check_postgres_url
 from pitstop.pipeline.iceberg_tables import OF_CATALOG, catalog_properties, check_table_name
+from pitstop.pipeline.object_stores import STORE, S3Store, is_s3, s3_address, store_of
 from pitstop.pipeline.schemas import ddl, optional_ddl
 from pitstop.pipeline.source import Source
 from pitstop.pipeline.starts import table_start
@@ -27,10 +28,12 @@ def delta(
     max_files: int = 1000,
     max_bytes: int = 1 << 30,
     streaming: bool = True,
+    store: S3Store | Mapping[str, Any] | None = None,
 ) -> Source:
     """Read a Delta table as a stream: the rows that it has, then those of each commit that appends rows.
 
-    ``path`` is a folder of the machine that the job runs on, as in :func:`files`. Rows: the columns of ``schema`` (DDL), which
+    ``path`` is a folder of the machine that the job runs on, as in :func:`files`, or one of S3 (``s3a://bucket/table``), for
+    which ``store`` says how it is reached (:func:`pitstop.s3_store`). Rows: the columns of ``schema`` (DDL), which
     are columns of the table with the same types; without it all columns that the table has when a version of the job is
     compiled. Offset: the table's id, a version, and the number of its files that were read.
 
@@ -51,7 +54,10 @@ def delta(
     Tables with column mapping, and rows marked by deletion vectors, are refused. It needs ``pip install 'pitstop[delta]'``
     where jobs run.
     """
-    local_path(str(path), "A Delta table")
+    address = s3_address(str(path))
+    if not is_s3(address):
+        local_path(address, "A Delta table")
+    reached_by = store_of(store, address)
     if on_rewrite not in ("fail", "skip"):
         raise UsageError(f"on_rewrite is fail or skip, not {on_rewrite!r}.")
     if on_loss not in ("fail", "continue"):
@@ -63,7 +69,8 @@ def delta(
     return Source(
         "delta",
         {
-            "path": str(path),
+            "path": address,
+            **({} if reached_by is None else {STORE: reached_by.to_text()}),
             "start": table_start(start),
             "changes": str(changes).lower(),
             "onRewrite": on_rewrite,

@@ -9,7 +9,12 @@ _FOLDER = "the folder "
 
 def folder_place(folder: Path) -> str:
     """Return the name of a folder as a place: the same for each of its paths on this machine."""
-    return f"{_FOLDER}{folder.resolve()}"
+    return address_place(str(folder.resolve()))
+
+
+def address_place(address: str) -> str:
+    """Return the name of a folder as a place, by a resolved path or an address in an object store."""
+    return f"{_FOLDER}{address}"
 
 
 def map_place(name: str) -> str:

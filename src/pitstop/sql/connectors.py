@@ -18,6 +18,7 @@ from pitstop.pipeline.source import Source
 from pitstop.sql import database_tables, delta_tables, iceberg_tables, topics
 from pitstop.sql.mappings import KEY, VALUE, Column, Mapping, truth
 from pitstop.sql.statements import Writing
+from pitstop.sql.stores import STORE_OPTIONS, check_store, store_in
 from pitstop.sql.types import quoted
 
 
@@ -205,7 +206,8 @@ def _files(mapping: Mapping) -> Source:
             f"Mapping '{mapping.name}' of TYPE File reads folders, and {path!r} is none: put its files into a folder of the "
             "machine that jobs run on, or read JSON over HTTP by a mapping of TYPE HttpPoll."
         )
-    return sources.files(path, format_, _ddl(mapping), streaming=_is_watched(mapping), **_header(mapping, format_))
+    streaming, store = _is_watched(mapping), store_in(mapping)
+    return sources.files(path, format_, _ddl(mapping), streaming, store, **_header(mapping, format_))
 
 
 def _header(mapping: Mapping, format_: str) -> dict[str, str]:
@@ -266,8 +268,10 @@ CONNECTORS = (
             "header": truth,
             "streaming": truth,
             "partitionBy": str,
+            **STORE_OPTIONS,
         },
         needed=("path",),
+        check=check_store,
         paths={"path": whole_pattern},
     ),
     Connector(
@@ -330,6 +334,7 @@ CONNECTORS = (
             "onLoss": _one_of("fail", "continue"),
             "partitionBy": str,
             "schemaMode": _one_of("merge"),
+            **STORE_OPTIONS,
         },
         needed=("path",),
         check=delta_tables.check_table,

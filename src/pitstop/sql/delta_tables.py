@@ -9,6 +9,7 @@ from pitstop.pipeline import sinks, sources
 from pitstop.pipeline.sink import Sink
 from pitstop.pipeline.source import Source
 from pitstop.sql.mappings import Column, Mapping, truth
+from pitstop.sql.stores import store_in
 from pitstop.sql.types import quoted
 
 _FEED = {"_change_type": "string", "_commit_version": "bigint", "_commit_timestamp": "timestamp"}
@@ -35,6 +36,7 @@ def read_table(mapping: Mapping) -> Source:
         on_rewrite=cast("Any", mapping.option("onRewrite", "fail")),
         on_loss=cast("Any", mapping.option("onLoss", "fail")),
         streaming=streams(mapping),
+        store=store_in(mapping),
     )
 
 
@@ -45,7 +47,8 @@ def write_table(mapping: Mapping) -> Sink:
         if name not in outside:
             raise UsageError(f"Option partitionBy names columns of the mapping, and it has no column {name}")
     partition_by = [outside[name] for name in mapping.names("partitionBy")]
-    return sinks.delta(mapping.options["path"], partition_by=partition_by, schema_mode=mapping.options.get("schemaMode"))
+    mode, store = mapping.options.get("schemaMode"), store_in(mapping)
+    return sinks.delta(mapping.options["path"], partition_by=partition_by, schema_mode=mode, store=store)
 
 
 def start_of(text: str) -> str | int:

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from pitstop.machine.maven import Jar
-from pitstop.pipeline.needs import OF_SINKS, OF_SOURCES, Needs
+from pitstop.pipeline.needs import OF_SCHEMES, OF_SINKS, OF_SOURCES, Needs
 from tests.maven import maven_repository
 
 ONE, TWO = b"one", b"the other"
@@ -18,6 +18,7 @@ USUAL = "Copy them into ~/.cache/pitstop/jars on each machine that runs jobs, or
 def repository(bare, tmp_path, monkeypatch):
     """The folder of a repository with the two jars that Kafka needs here."""
     monkeypatch.setitem(OF_SOURCES, "kafka", Needs(jars=JARS))
+    monkeypatch.setitem(OF_SCHEMES, "s3a", Needs(jars=JARS[:1]))
     monkeypatch.setenv("PITSTOP_CACHE", str(tmp_path / "cache"))
     with maven_repository(tmp_path / "repository", dict(zip(JARS, (ONE, TWO), strict=True))) as url:
         monkeypatch.setenv("PITSTOP_MAVEN", url)
@@ -30,7 +31,8 @@ def test_jars_are_fetched_once_and_what_was_done_is_told(bare, repository, tmp_p
         0,
         "a-1.0.jar: fetched (3 bytes, SHA-256 is right)\n"
         "b-1.0.jar: fetched (9 bytes, SHA-256 is right)\n"
-        f"{folder} has 2 jars of kafka.\n",
+        "a-1.0.jar: is there already (3 bytes, SHA-256 is right)\n"
+        f"{folder} has 3 jars of kafka, s3a.\n",
         "",
     )
     assert sorted(file.name for file in folder.iterdir()) == ["a-1.0.jar", "b-1.0.jar"]
@@ -44,7 +46,7 @@ def test_jars_go_into_a_folder_of_ones_own(bare, repository, tmp_path):
     code, out, _ = bare("fetch-jars", "--to", tmp_path / "to" / "carry")
     assert (code, out.splitlines()[-2:]) == (
         0,
-        [f"{tmp_path / 'to' / 'carry'} has 2 jars of kafka.", USUAL],
+        [f"{tmp_path / 'to' / 'carry'} has 3 jars of kafka, s3a.", USUAL],
     )
     assert (tmp_path / "to" / "carry" / "b-1.0.jar").read_bytes() == TWO
     assert not (tmp_path / "cache" / "jars").exists()
@@ -58,7 +60,7 @@ def test_jars_that_cannot_be_had_or_kept_are_told(bare, repository, tmp_path):
         "To see the full stack trace, re-run with the -v/--verbosity option\n",
     )
     code, _, err = bare("fetch-jars", "postgres")
-    assert (code, "The kind 'postgres' needs no jars, or does not exist. Kinds with jars: kafka." in err) == (2, True)
+    assert (code, "The kind 'postgres' needs no jars, or does not exist. Kinds with jars: kafka, s3a." in err) == (2, True)
     (repository / JARS[1].path).write_bytes(b"another")
     code, out, err = bare("fetch-jars")
     assert (code, out) == (1, "a-1.0.jar: fetched (3 bytes, SHA-256 is right)\n")

@@ -504,7 +504,7 @@ def test_a_job_that_reads_the_files_of_its_own_table_is_known(path):
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
-    [({"path": "s3://b/t"}, "A Delta table must lie in a folder"), ({"schema_mode": "overwrite"}, 'schema_mode is "merge"')],
+    [({"path": "hdfs://b/t"}, "A Delta table must lie in a folder"), ({"schema_mode": "overwrite"}, 'schema_mode is "merge"')],
 )
 def test_what_cannot_be_a_sink_is_told_when_it_is_written(wrong, message):
     with pytest.raises(UsageError, match=message):

@@ -52,7 +52,7 @@ def test_the_digest_of_a_source_without_metadata_is_that_of_earlier_releases():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"path": "s3://bucket/t"}, "s3://bucket/t"),
+        ({"path": "gs://bucket/t"}, "gs://bucket/t"),
         ({"start": "soon"}, "start is earliest, latest, a version or a time .* not 'soon'"),
         ({"start": -1}, "start is earliest, latest, a version or a time .* not -1"),
         ({"start": True}, "start is earliest, latest, a version or a time .* not True"),

@@ -110,7 +110,7 @@ def mapping(text):
         ("(a INT) TYPE Delta OPTIONS ('path' = '/t', 'start' = 'soon')", "Invalid value for option start: soon"),
         ("(a INT) TYPE Delta OPTIONS ('path' = '/t', 'onRewrite' = 'wait')", "Invalid value for option onRewrite: wait"),
         ("(a INT) TYPE Delta OPTIONS ('path' = '/t', 'partitionBy' = 'b')", "partitionBy names columns .* it has no column b"),
-        ("(a INT) TYPE Delta OPTIONS ('path' = 's3://b/t')", "s3://b/t"),
+        ("(a INT) TYPE Delta OPTIONS ('path' = 'gs://b/t')", "gs://b/t"),
         (
             "(_change_type VARCHAR) TYPE Delta OPTIONS ('path' = '/t', 'changes' = 'true')",
             "A mapping of TYPE Delta needs a column of its table",
@@ -331,11 +331,16 @@ NO_FOLDER = (
 def test_a_mapping_of_another_file_system_is_refused_as_it_is_created_unless_something_reads_it(scheme):
     url = f"{scheme}://bucket/in"
     refused = NO_FOLDER.format(url)
-    other = f", or read whole files by a mapping of TYPE File, for which Spark needs the jar for {scheme}://.$"
+    jar = "" if scheme == "s3a" else f", for which Spark needs the jar for {scheme}://"
+    other = f", or read whole files by a mapping of TYPE File{jar}.$"
     with pytest.raises(UsageError, match=f"^What mapping 'm' of TYPE CsvTail reads {refused}{other}"):
         placed(mapping(f"(a INT) TYPE CsvTail OPTIONS ('path' = '{url}')"), ELSEWHERE)
-    with pytest.raises(UsageError, match=f"^A Delta table {refused}"):
-        placed(mapping(f"(a INT) TYPE Delta OPTIONS ('path' = '{url}')"), ELSEWHERE)
+    table = mapping(f"(a INT) TYPE Delta OPTIONS ('path' = '{url}')")
+    if scheme == "s3a":
+        assert placed(table, ELSEWHERE) == table
+    else:
+        with pytest.raises(UsageError, match=f"^A Delta table {refused}"):
+            placed(table, ELSEWHERE)
     schemas = f"'bootstrap.servers' = 'h:1', 'valueFormat' = 'avro', 'schemaFolder' = '{url}'"
     with pytest.raises(UsageError, match=f"^The schema folder {refused}"):
         placed(mapping(f"(a INT) TYPE Kafka OPTIONS ({schemas})"), ELSEWHERE)
@@ -343,6 +348,29 @@ def test_a_mapping_of_another_file_system_is_refused_as_it_is_created_unless_som
     assert placed(readable, ELSEWHERE) == readable
     with pytest.raises(UsageError, match=f"^What is written into mapping 'm' of TYPE File {refused}"):
         connector_of(readable).sink(readable)
+
+
+def test_a_mapping_of_files_in_s3_has_the_store_of_its_options():
+    options = "'path' = 's3://bucket/in', 'format' = 'json', 's3.endpoint' = 'http://h:9000', 's3.pathStyle' = 'true'"
+    keys = "'s3.accessKey' = 'secret:KEY', 's3.secretKey' = 'secret:SECRET', 's3.region' = 'eu-west-1'"
+    source = connector_of(made := mapping(f"(a INT) TYPE File OPTIONS ({options}, {keys})")).source(made)
+    assert source.options["path"] == "s3a://bucket/in"
+    store = {"endpoint": "http://h:9000", "region": "eu-west-1", "path_style": True}
+    assert source.options["s3Store"] == ps.s3_store(**store, access_key="secret:KEY", secret_key="secret:SECRET").to_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("'path' = 's3a://bucket/in', 's3.accessKey' = 'secret:KEY'", r"^store: access_key needs secret_key\.$"),
+        ("'path' = 's3a://bucket/in', 's3.accessKey' = 'a', 's3.secretKey' = 'b'", r"^store: access_key is given by the name"),
+        ("'path' = '/in', 's3.region' = 'eu-west-1'", r"^store is for addresses of S3 "),
+        ("'path' = 's3a://bucket/in', 's3.pathStyle' = 'maybe'", r"^Invalid value for option s3.pathStyle: maybe$"),
+    ],
+)
+def test_a_store_in_a_mapping_that_cannot_be_reached_so_is_refused(options, said):
+    with pytest.raises(UsageError, match=said):
+        connector_of(mapping(f"(a INT) TYPE File OPTIONS ({options})"))
 
 
 @pytest.mark.parametrize("scheme", ["http", "https", "ftp"])

@@ -15,12 +15,14 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 from pitstop.errors import PitstopError, StoreError, is_of_the_machine
+from pitstop.machine.store_faults import StoreFault, store_fault
 from pitstop.model.layout import StateLayout
 from pitstop.pipeline.nodes import Node
 from pitstop.spark.base.arithmetic import raised_by_aggregate
 from pitstop.spark.base.away import SourceAwayError, SourceFaultError
 from pitstop.spark.base.expressions import raised_in
 from pitstop.spark.base.no_room import no_room_in, no_room_to_shuffle, without_rows
+from pitstop.spark.base.object_stores import stages_of_bucket
 from pitstop.spark.base.prospects import causes, passes_in_java, passes_in_worker
 from pitstop.spark.base.raised import Raised, chain_of, deepest
 from pitstop.spark.base.unread_files import plain_path, stage_of_file, unread_file
@@ -115,6 +117,11 @@ class Evidence:
         """The error that was raised first among those that say something."""
         return deepest(self.chain)
 
+    @cached_property
+    def store_fault(self) -> StoreFault | None:
+        """The fault of a store of S3 of which its errors tell; None if they tell of none."""
+        return store_fault(without_rows("\n".join((self.text, *(f"{each.kind}: {each.text}" for each in self.chain)))))
+
     @property
     def own(self) -> BaseException:
         """The error that our own code has seen."""
@@ -200,6 +207,20 @@ def _of_schemas(words: re.Pattern[str]) -> Callable[[Evidence], str | None]:
     def sentence(evidence: Evidence) -> str | None:
         match = words.search(without_rows(evidence.text))
         return match["sentence"].strip() if match is not None else None
+
+    return sentence
+
+
+def _of_store(is_away: bool) -> Callable[[Evidence], str | None]:
+    """Recognise a fault of a store of S3: it is away, or it refuses."""
+
+    def sentence(evidence: Evidence) -> str | None:
+        fault = evidence.store_fault
+        if fault is None or fault.is_away is not is_away:
+            return None
+        bucket, stages = stages_of_bucket(evidence.nodes, fault.bucket)
+        place = "S3" if bucket is None else f"bucket '{bucket}' of S3"
+        return f"{stages}{place}: {fault.clause}."
 
     return sentence
 
@@ -410,6 +431,8 @@ CAUSES: tuple[Cause, ...] = (
     Cause("a Python worker has died", _words(("Python worker exited unexpectedly",)), details=_ATTEMPT, over_ours=True),
     Cause("Spark is lost", _words(_SPARK_LOST), Phase.LOST, details=_ATTEMPT, over_ours=True),
     Cause("Java is lost", _lost_java, Phase.LOST, details=_ATTEMPT, over_ours=True),
+    Cause("a store of S3 is away", _of_store(True), Phase.READING, PASSING),
+    Cause("a store of S3 refuses", _of_store(False), Phase.READING, _UNCLEAR),
     Cause("a file is missing or not whole", _unread, Phase.READING, PASSING),
     Cause("something outside is away", _passes, details=PASSING),
     Cause("an expression or aggregate", _computing, Phase.PLACE),

@@ -19,6 +19,7 @@ from pitstop.plan.cuts import cuts_of, operators_of, sources_of, tables_of
 from pitstop.plan.model import Plan, PlanStage
 from pitstop.spark.base.environment import SourceSettings
 from pitstop.spark.base.failures import PASSING, UNREAD_REMEDY, misses_files
+from pitstop.spark.base.object_stores import check_one_store_each
 from pitstop.spark.base.row_order import ORDER
 from pitstop.spark.internals.plans import source_relations
 from pitstop.spark.lowering.lowering import Lowering
@@ -62,6 +63,7 @@ def compile_pipeline(
     ``read_tables``: hash join stage -> its table, where that is known better than by reading it now.
     """
     pipeline.check()
+    check_one_store_each(pipeline.nodes)
     streaming = not bounded(pipeline)
     lowering = Lowering(
         spark,

@@ -51,8 +51,10 @@ def findings(spark: SparkSession, pipeline: Pipeline, plan: Plan) -> tuple[str, 
 
 def _look_at(spark: SparkSession, node: Node, plan: Plan) -> Callable[[], str] | None:
     if isinstance(node.spec, SourceSpec):
-        look_at_source = source_kind(node).look
-        return partial(_look_at_source, look_at_source, spark, node) if look_at_source is not None else None
+        kind = source_kind(node)
+        if kind.look is None or not kind.has_look(node.source):
+            return None
+        return partial(_look_at_source, kind.look, spark, node)
     if isinstance(node.spec, SinkSpec):
         look_at_sink, stage = sink_kind(node).look, plan.stage(node.name)
         if look_at_sink is not None and stage is not None:

@@ -11,22 +11,22 @@ import contextlib
 import dataclasses
 import json
 import time
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
 from pitstop.errors import EngineError
-from pitstop.machine.local_paths import local_path
 from pitstop.model.config import ProcessingGuarantee
 from pitstop.outputs.delta_commits import WORDS, DeltaCommits, let_others_read
-from pitstop.outputs.file_epochs import open_folder
+from pitstop.outputs.table_folders import LOG_FOLDER, StoreRefusalError, TableFolder, resolved_address
 from pitstop.pipeline.needs import OF_SINKS
 from pitstop.pipeline.sink import DeltaSink
-from pitstop.plan.places import folder_place
+from pitstop.plan.places import address_place
+from pitstop.spark.base.causes import PASSING
 from pitstop.spark.base.naming import quoted
 from pitstop.spark.base.row_order import ORDER
 from pitstop.spark.sinks import LAST, EpochContext, SinkKind, take_all
@@ -43,14 +43,19 @@ _ATTEMPTS, _PAUSE_SECONDS = 20, 0.05
 
 def write_delta(sink: DeltaSink, rows: DataFrame, context: EpochContext) -> int:
     """Write one epoch's rows, once; return their number. OtherEpochError if the table has another epoch by its name."""
-    run, folder = context.run, folder_of(sink)
-    rows = rows.drop(ORDER)
+    folder = folder_of(sink)
+    with _errors_of_store(folder, context.stage):
+        return _write(sink, rows.drop(ORDER), folder, context)
+
+
+def _write(sink: DeltaSink, rows: DataFrame, folder: TableFolder, context: EpochContext) -> int:
+    run = context.run
     once = run.guarantee is ProcessingGuarantee.EXACTLY_ONCE
     run.ownership.check()
     table = _open(folder)
     if once and table is not None and _has_epoch(table, context, folder):
         return 0
-    table = _prepare(sink, rows, table, context)
+    table = _prepare(sink, rows, folder, table, context)
     fields, partitions = table_fields(table), tuple(table.metadata().partition_columns)
     files = _write_files(folder, rows, table, context)
     if not files:
@@ -65,7 +70,7 @@ def write_delta(sink: DeltaSink, rows: DataFrame, context: EpochContext) -> int:
         if table_fields(table) != fields or tuple(table.metadata().partition_columns) != partitions:
             message = f"Sink '{context.stage}': the columns of the table {folder} changed while an epoch was written."
             raise EngineError(message, restartable=True)
-        if _commit(folder, table, files, context, once):
+        if _commit(sink, folder, table, files, context, once):
             break
     else:
         message = f"Sink '{context.stage}': other writers of the table {folder} were first {_ATTEMPTS} times in a row."
@@ -80,26 +85,59 @@ def check_columns(sink: DeltaSink, rows: DataFrame) -> str | None:
         return missing_package
     schema = rows.drop(ORDER).schema
     wrong = unfit_rows(sink, schema)
-    table = _open(folder_of(sink)) if wrong is None else None
+    table = None
+    if wrong is None:
+        folder = folder_of(sink)
+        try:
+            with _errors_of_store(folder):
+                table = _open(folder)
+        except EngineError as error:
+            return error.message
     return wrong if table is None else unfit_table(sink, schema, table)
 
 
-def folder_of(sink: DeltaSink) -> Path:
-    """Return the folder of the table, on this machine."""
-    return Path(local_path(sink.path, "A Delta table"))
+def folder_of(sink: DeltaSink) -> TableFolder:
+    """Return the folder of the table. UsageError if a secret is missing."""
+    return TableFolder.of(sink.path, sink.store)
 
 
-def _open(folder: Path) -> DeltaTable | None:
+@contextlib.contextmanager
+def _errors_of_store(folder: TableFolder, stage: str | None = None) -> Iterator[None]:
+    """Turn what a store of S3 raises into an EngineError, which says if it may be back soon. ``stage``: the sink that writes."""
+    begins = "" if stage is None else f"Sink '{stage}': "
+    try:
+        try:
+            yield
+        except OSError as error:
+            folder.judge(error)
+            raise
+        except PySparkException as error:
+            # Tasks write by Arrow. What its text does not name is an error of the rows.
+            if f"in bucket '{folder.bucket}'" in str(error):
+                folder.judge(OSError(str(error)))
+            raise
+    except StoreRefusalError as error:
+        message = f"{begins}the table {folder} {error}."
+        raise EngineError(message, restartable=True, unclear=True) from error
+    except OSError as error:
+        if folder.is_here or error.errno is None:
+            raise
+        raise EngineError(f"{begins}the table {folder} cannot be written now ({error.strerror}).", **PASSING) from error
+
+
+def _open(folder: TableFolder) -> DeltaTable | None:
     """Return the table in a folder; None if there is none."""
     from deltalake import DeltaTable
 
-    return _table(folder) if DeltaTable.is_deltatable(str(folder)) else None
+    # For a table in S3 delta-rs would let no other thread of this process run while it waits for the answer.
+    is_there = DeltaTable.is_deltatable(folder.address) if folder.is_here else bool(folder.names(LOG_FOLDER))
+    return _table(folder) if is_there else None
 
 
-def _table(folder: Path) -> DeltaTable:
+def _table(folder: TableFolder) -> DeltaTable:
     from deltalake import DeltaTable
 
-    return DeltaTable(str(folder))
+    return DeltaTable(**folder.delta)
 
 
 def _names(context: EpochContext, lineage: str) -> tuple[str, str]:
@@ -111,7 +149,7 @@ def _run_name(context: EpochContext) -> str:
     return f"pitstop:run/{context.run.job_id}/{context.stage}"
 
 
-def _has_epoch(table: DeltaTable, context: EpochContext, folder: Path) -> bool:
+def _has_epoch(table: DeltaTable, context: EpochContext, folder: TableFolder) -> bool:
     """Return True if the table has the epoch. OtherEpochError if it has a later one, or another one of that number."""
 
     def mark_of(lineage: str) -> Mark | None:
@@ -122,18 +160,19 @@ def _has_epoch(table: DeltaTable, context: EpochContext, folder: Path) -> bool:
     return has_epoch(context, str(folder), mark_of, lambda: table.transaction_version(_run_name(context)))
 
 
-def _prepare(sink: DeltaSink, rows: DataFrame, table: DeltaTable | None, context: EpochContext) -> DeltaTable:
+def _prepare(
+    sink: DeltaSink, rows: DataFrame, folder: TableFolder, table: DeltaTable | None, context: EpochContext
+) -> DeltaTable:
     """Return the table with all columns of the rows; it is made if it is not there. EngineError if the rows do not fit."""
     from deltalake import DeltaTable
     from deltalake.exceptions import CommitFailedError, DeltaError
 
-    folder = folder_of(sink)
     for _ in range(_ATTEMPTS):
         if table is None:
-            open_folder(folder)
+            folder.make()
             with contextlib.suppress(DeltaError):  # another writer has made it
                 schema, partitions = _schema(delta_fields(rows.schema)), list(sink.partition_by)
-                DeltaTable.create(str(folder), schema, mode="error", partition_by=partitions or None)
+                DeltaTable.create(**folder.delta, schema=schema, mode="error", partition_by=partitions or None)
             table = _table(folder)
             let_others_read(folder, 0)
         wrong = unfit_table(sink, rows.schema, table)
@@ -156,7 +195,7 @@ def _schema(fields: list[dict[str, object]]) -> Schema:
     return Schema.from_json(json.dumps({"type": "struct", "fields": fields}))
 
 
-def _write_files(folder: Path, rows: DataFrame, table: DeltaTable, context: EpochContext) -> list[Row]:
+def _write_files(folder: TableFolder, rows: DataFrame, table: DeltaTable, context: EpochContext) -> list[Row]:
     """Return the files that Spark's tasks have written for the rows."""
     partitions = tuple(table.metadata().partition_columns)
     fields = [field for field in table_fields(table) if field["name"] in rows.columns]
@@ -165,18 +204,18 @@ def _write_files(folder: Path, rows: DataFrame, table: DeltaTable, context: Epoc
     if partitions:
         rows = rows.sortWithinPartitions(*(F.col(quoted(name)) for name in partitions))
     absent = tuple(str(field["name"]) for field in table_fields(table) if field["name"] not in rows.columns)
-    writer = FilesWriter(str(folder), schema, partitions, required, absent)
+    writer = FilesWriter(folder, schema, partitions, required, absent)
     files = rows.mapInArrow(writer, ANSWER).collect()
     problems = [file.problem for file in files if file.problem is not None]
     if problems:
         for file in files:
             if file.path is not None:
-                (folder / file.path).unlink(missing_ok=True)
+                folder.remove(file.path)
         raise EngineError(f"Sink '{context.stage}' ({folder}): {problems[0]}")
     return files
 
 
-def _commit(folder: Path, table: DeltaTable, files: list[Row], context: EpochContext, once: bool) -> bool:
+def _commit(sink: DeltaSink, folder: TableFolder, table: DeltaTable, files: list[Row], context: EpochContext, once: bool) -> bool:
     """Commit the files of an epoch and its mark; return False if another writer was first."""
     from deltalake.exceptions import CommitFailedError
     from deltalake.transaction import AddAction, RemoveAction
@@ -188,7 +227,8 @@ def _commit(folder: Path, table: DeltaTable, files: list[Row], context: EpochCon
     properties = _properties(context, once)
     with context.run.ownership.held() as update:
         if update is not None and context.run.notes is not None:
-            commits = DeltaCommits(str(folder.resolve()), context.lineage, context.stage, before)
+            store = sink.store.to_text() if sink.store is not None else None
+            commits = DeltaCommits(folder.resolved, context.lineage, context.stage, before, store)
             commits.note(context.run.notes / str(update))
         try:
             table.create_write_transaction(
@@ -227,14 +267,13 @@ def _placed(sink: DeltaSink, whole: Callable[[str], str]) -> DeltaSink:
 
 
 def _place(sink: DeltaSink) -> str:
-    return folder_place(folder_of(sink))
+    return address_place(resolved_address(sink.path))
 
 
 def _example(sink: DeltaSink, name: str) -> str:
     """Return a file of the table, as a source of files would read it."""
-    return str(
-        Path(folder_of(sink).resolve(), *(f"{column}=value" for column in sink.partition_by), "part-00000.c000.snappy.parquet")
-    )
+    folders = [f"{column}=value" for column in sink.partition_by]
+    return "/".join([resolved_address(sink.path), *folders, "part-00000.c000.snappy.parquet"])
 
 
 KIND = SinkKind(
@@ -248,4 +287,5 @@ KIND = SinkKind(
     place=_place,
     example=_example,
     placed=_placed,
+    secrets=("store",),
 )

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -24,7 +23,7 @@ import pyarrow.parquet as pq
 from pyspark import TaskContext
 
 from pitstop.machine.private import usual_mode
-from pitstop.outputs.file_epochs import open_folder
+from pitstop.outputs.table_folders import TableFolder
 
 ANSWER = "path string, size bigint, partition string, stats string, rows bigint, problem string"
 """The columns of an answer: a file below the folder of the table, or a problem."""
@@ -41,7 +40,7 @@ _LONGEST = 100
 class FilesWriter:
     """Writes the rows of one task, sorted by the partition columns. It is sent to Spark's Python workers."""
 
-    folder: str
+    folder: TableFolder
     schema: pa.Schema
     """The columns of the rows in the order and with the types of the table."""
     partition_by: tuple[str, ...]
@@ -148,9 +147,9 @@ class _Files:
         """Remove all files of the task, whose rows are in no table."""
         if self._file is not None:
             self._file.abandon()
-            (Path(self._writer.folder) / self._file.relative).unlink(missing_ok=True)
+            self._writer.folder.remove(self._file.relative)
         for answer in self.answers:
-            (Path(self._writer.folder) / answer["path"]).unlink(missing_ok=True)
+            self._writer.folder.remove(answer["path"])
 
 
 class _File:
@@ -158,10 +157,10 @@ class _File:
 
     def __init__(self, writer: FilesWriter, relative: str, schema: pa.Schema) -> None:
         self.relative, self._absent = relative, writer.absent
-        path = Path(writer.folder) / relative
-        open_folder(path.parent)
-        self._file = path.open("xb")
-        path.chmod(usual_mode(0o666))
+        self._folder = writer.folder
+        self._file = self._folder.create(relative)
+        if self._folder.is_here:
+            (self._folder.path / relative).chmod(usual_mode(0o666))
         self._parquet = pq.ParquetWriter(self._file, schema, compression="snappy")
         self._pending: list[pa.Table] = []
         self._bytes = self._rows = 0
@@ -179,8 +178,9 @@ class _File:
         self._flush()
         self._parquet.close()
         self._file.flush()
-        os.fsync(self._file.fileno())
-        size = os.fstat(self._file.fileno()).st_size
+        size = self._file.tell()
+        if self._folder.is_here:
+            os.fsync(self._file.fileno())
         self._file.close()
         return size, json.dumps({"numRecords": self._rows} | self._bounds()), self._rows
 

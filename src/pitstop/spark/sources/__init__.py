@@ -32,6 +32,11 @@ def no_objection(source: Source) -> None:
     """Allow it beside sources that do not end."""
 
 
+def always(source: Source) -> bool:
+    """Return True."""
+    return True
+
+
 def no_limit(source: Source) -> bool:
     """Return False: one epoch may read all that is there."""
     return False
@@ -97,6 +102,8 @@ class SourceKind:
     """True if its readers look up the secrets that its options name, when they begin (pitstop.machine.named_secrets)."""
     look: Callable[[SparkSession, Source], Look] | None = None
     """Connects and tells what is there, for ``check``; None: there is nothing to connect to. It runs in a thread of its own."""
+    has_look: Callable[[Source], bool] = always
+    """False if there is nothing to connect to for this source, though there is for others of its kind."""
     real_time: bool = False
     """True if its readers give rows as they come, in epochs in real time (option execution)."""
     seek: Callable[[SparkSession, Source, str, str, str | None], Sought] | None = None

@@ -9,8 +9,10 @@ import dataclasses
 import json
 import re
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from contextlib import contextmanager
+from pathlib import PurePath
 from typing import Any
 
 import pyarrow as pa
@@ -19,11 +21,13 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.types import StructType
 
 from pitstop.errors import PipelineError, UsageError
-from pitstop.machine.local_paths import local_path
+from pitstop.outputs.table_folders import StoreRefusalError, TableFolder, resolved_address
 from pitstop.pipeline.needs import OF_SOURCES
+from pitstop.pipeline.object_stores import STORE, S3Store
 from pitstop.pipeline.source import Source
-from pitstop.plan.places import folder_place
+from pitstop.plan.places import address_place
 from pitstop.spark.base.away import SourceAwayError
+from pitstop.spark.base.causes import PASSING
 from pitstop.spark.base.columns import struct_of
 from pitstop.spark.base.looking import Look
 from pitstop.spark.internals.prefetching import prefetching
@@ -34,6 +38,8 @@ from pitstop.spark.sources.delta_rows import FEED_FIELDS, rows_of
 from pitstop.spark.sources.parts import balanced
 from pitstop.spark.sources.shared import SMALL_BYTES, Behind, Offset, SourceOptions
 
+_IDLE_SECONDS = 1.0
+"""The seconds between two looks at a table in S3 that has brought nothing new: each look costs a few requests."""
 _NEVER_NULL = re.compile('"(nullable|containsNull|valueContainsNull)":false')
 """Matches the words of a schema for what is never null. Files do not always say so."""
 
@@ -48,7 +54,8 @@ class DeltaReader(DataSourceStreamReader):
 
     def __init__(self, options: SourceOptions, schema: StructType) -> None:
         self._options, self._schema = options, schema
-        self._folder = Path(options.text("path"))
+        self._folder = TableFolder.of(options.text("path"), S3Store.from_text(options.text(STORE, "{}")))
+        self._idle_until = 0.0
         self._most_files, self._most_bytes = options.number("maxFiles", 1000), options.number("maxBytes", 1 << 30)
         changes, on_loss = options.text("changes", "false") == "true", options.text("onLoss", "fail")
         self._goes_on = on_loss == "continue"
@@ -68,21 +75,23 @@ class DeltaReader(DataSourceStreamReader):
         return self._options.agreed(start, lambda: self._advance(start))
 
     def _advance(self, start: Offset) -> Offset:
-        plan, place = self._table, Place.of(start)
-        is_away = not plan.table.is_there
-        self._options.waiting.tell(str(self._folder) if is_away else None)
-        if is_away:
+        if time.monotonic() < self._idle_until:
             return start
-        limits = self._options.limited(self._most_files), self._options.limited(self._most_bytes)
-        return self._checked(lambda: plan.advance(place, *limits) if place.table else plan.decide(), start)
+        plan, place = self._table, Place.of(start)
+        with self._errors():
+            is_away = not plan.table.is_there
+        self._options.waiting.tell(str(self._folder) if is_away else None)
+        end = start
+        if not is_away:
+            limits = self._options.limited(self._most_files), self._options.limited(self._most_bytes)
+            end = self._checked(lambda: plan.advance(place, *limits) if place.table else plan.decide(), start)
+        if end is start and not self._folder.is_here:
+            self._idle_until = time.monotonic() + _IDLE_SECONDS
+        return end
 
     def _checked(self, end_of: Callable[[], Place], start: Offset) -> Offset:
-        try:
+        with self._errors():
             end = end_of().offset()
-        except UnreadableTableError as error:
-            raise self._error(error) from error
-        except OSError as error:
-            raise self._away(error) from error
         self._options.behind = Behind(self._table.behind, "bytes")
         return start if end == start else end
 
@@ -93,28 +102,20 @@ class DeltaReader(DataSourceStreamReader):
 
     def everything(self) -> list[InputPartition]:
         """Return the partitions of all rows from the start to the present end."""
-        try:
+        with self._errors():
             if not self._table.table.is_there:
                 raise UnreadableTableError("is not there")
             start = self._table.decide()
             end = self._table.advance(start, sys.maxsize, sys.maxsize)
             while (after := self._table.advance(end, sys.maxsize, sys.maxsize)) != end:
                 end = after
-        except UnreadableTableError as error:
-            raise self._error(error) from error
-        except OSError as error:
-            raise self._away(error) from error
         return self.partitions(start.offset(), end.offset())
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
-        if not self._table.table.is_there:
-            raise self._away()
-        try:
+        with self._errors():
+            if not self._table.table.is_there:
+                raise self._away()
             files = self._table.files_between(Place.of(start), Place.of(end))
-        except UnreadableTableError as error:
-            raise self._error(error) from error
-        except OSError as error:
-            raise self._away(error) from error
         return [Files(part) for part in balanced(files, lambda file: file.size)] or [Files([])]
 
     def is_small(self, partition: InputPartition) -> bool:
@@ -125,20 +126,33 @@ class DeltaReader(DataSourceStreamReader):
         assert isinstance(partition, Files)
         for file in partition.files:
             try:
-                yield from rows_of(file, self._schema)
+                yield from rows_of(self._folder, file, self._schema)
             except FileNotFoundError as error:
-                if not DeltaLog(self._folder).is_there:
-                    raise self._away() from error
+                with self._errors():
+                    if not DeltaLog(self._folder).is_there:
+                        raise self._away() from error
                 clause = f"no longer has the file {file.path} of version {file.version}, which an epoch must read"
                 if not self._goes_on:
                     raise self._error(UnreadableTableError(clause)) from error
                 self._options.log.warning(f"The table {self._folder} {clause}. The source continues without it.")
+            except StoreRefusalError as error:
+                raise self._error(UnreadableTableError(str(error))) from error
             except (pa.ArrowException, OSError) as error:
                 # Arrow tells damaged pages as an OSError without a number; the disk's own errors have one.
                 if isinstance(error, OSError) and error.errno is not None:
                     raise self._away(error) from error
                 clause = f"has the file {file.path} of version {file.version}, which cannot be read ({clause_of(error)})"
                 raise self._error(UnreadableTableError(clause)) from error
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Turn what the log raises into errors that name the source."""
+        try:
+            yield
+        except UnreadableTableError as error:
+            raise self._error(error) from error
+        except OSError as error:
+            raise self._away(error) from error
 
     def _error(self, error: UnreadableTableError) -> UsageError:
         return UsageError(f"Source '{self._options.stage}': the table {self._folder} {error}.")
@@ -192,7 +206,7 @@ def _options(source: Source, facts: dict[str, str]) -> dict[str, str]:
     columns, changes = _columns(source), source.options["changes"] == "true"
     fields = [*columns.fields, *(FEED_FIELDS if changes else ())]
     schema = _NEVER_NULL.sub(r'"\1":true', StructType(fields).json())
-    return source.options | facts | {"path": str(_folder(source)), "schema": schema}
+    return source.options | facts | {"path": _folder(source).address, "schema": schema}
 
 
 def _columns(source: Source) -> StructType:
@@ -203,22 +217,26 @@ def _columns(source: Source) -> StructType:
     folder = _folder(source)
     declared = struct_of(source.schema) if source.schema else None
     log = DeltaLog(folder)
-    if not log.is_there:
-        if declared is None:
-            raise PipelineError(f"There is no Delta table {folder} from which to read the columns: give the source a schema.")
-        return declared
     try:
+        if not log.is_there:
+            if declared is None:
+                raise PipelineError(f"There is no Delta table {folder} from which to read the columns: give the source a schema.")
+            return declared
         _, table = log.opened()
         columns = declared if declared is not None else table.schema
         table.check(columns, source.options["changes"] == "true")
     except UnreadableTableError as error:
         raise PipelineError(f"The table {folder} {error}.") from error
+    except OSError as error:
+        if folder.is_here:
+            raise
+        raise PipelineError(f"The table {folder} cannot be read now ({error.strerror or error}).", **PASSING) from error
     return columns
 
 
-def _folder(source: Source) -> Path:
-    """Return the folder of the table on this machine."""
-    return Path(local_path(source.options["path"], "A Delta table"))
+def _folder(source: Source) -> TableFolder:
+    """Return the folder of the table."""
+    return TableFolder.of(source.options["path"], S3Store.from_text(source.options.get(STORE, "{}")))
 
 
 def _placed(source: Source, whole: Callable[[str], str]) -> Source:
@@ -230,28 +248,34 @@ def _check_stream(source: Source) -> str | None:
 
 
 def _place(source: Source) -> str:
-    return folder_place(_folder(source))
+    return address_place(resolved_address(source.options["path"]))
 
 
 def _concern(spark: SparkSession, source: Source) -> str | None:
     folder = _folder(source)
-    return None if DeltaLog(folder).is_there else f"waits for the Delta table {folder}, which is not there now."
+    try:
+        is_there = DeltaLog(folder).is_there
+    except (UnreadableTableError, OSError):
+        return None  # a look, or the run, tells more
+    return None if is_there else f"waits for the Delta table {folder}, which is not there now."
 
 
 def _reads(source: Source, example: str) -> bool:
-    return Path(example).is_relative_to(_folder(source).resolve())
+    return PurePath(example).is_relative_to(resolved_address(source.options["path"]))
 
 
 def _look(spark: SparkSession, source: Source) -> Look:
     folder = _folder(source)
     log = DeltaLog(folder)
-    if not log.is_there:
-        return Look(f"waits for the Delta table {folder}, which is not there now")
     try:
+        if not log.is_there:
+            return Look(f"waits for the Delta table {folder}, which is not there now")
         version, table = log.opened()
         table.check(struct_of(source.schema) if source.schema else table.schema, source.options["changes"] == "true")
     except UnreadableTableError as error:
         return Look(f"cannot read the table {folder}: it {error}")
+    except OSError as error:
+        return Look(f"cannot read the table {folder} now: {error.strerror or error}")
     columns = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in table.schema.fields)
     feed = ", with a change data feed" if table.has_feed else ""
     return Look(f"reads the table {folder}: version {version}{feed}, with the columns {columns}")
@@ -269,4 +293,5 @@ KIND = SourceKind(
     placed=_placed,
     place=_place,
     look=_look,
+    secrets=True,
 )

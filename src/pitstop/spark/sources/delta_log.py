@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 from pyspark.sql.types import DataType, StructType
 
 from pitstop.kit.lines import lines_of
-from pitstop.outputs.delta_commits import LOG_FOLDER
+from pitstop.outputs.table_folders import LOG_FOLDER, Signature, StoreRefusalError, TableFolder
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -129,34 +126,35 @@ class Commit:
 class DeltaLog:
     """The log of the table in a folder. It remembers a few commits."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: TableFolder) -> None:
         self.folder = folder
-        self._log = folder / LOG_FOLDER
         self._commits: OrderedDict[int, Commit] = OrderedDict()
 
     @property
     def is_there(self) -> bool:
-        return os.path.isdir(self._log)  # False, too, where the disk does not answer
+        """True if the table is there. False, too, where a disk does not answer; an OSError where a store does not."""
+        with _refusals():
+            return self.folder.has_log
 
     def check_there(self) -> None:
         """Raise an OSError if the log is away, with its disk perhaps: nothing is lost then."""
-        if not self.is_there:
-            raise FileNotFoundError(errno.ENOENT, "its log is not there", str(self._log))
+        with _refusals():
+            self.folder.check_log()
 
-    def signature(self, version: int) -> tuple[int, ...] | None:
+    def signature(self, version: int) -> Signature | None:
         """Return what tells the file of a commit from another one of its name; None if it is not there."""
-        return _signature(self._file(version))
+        with _refusals():
+            return self.folder.signature(_file(version))
 
-    def folder_signature(self) -> tuple[int, ...] | None:
+    def folder_signature(self) -> Signature | None:
         """Return what changes with each file of the log."""
-        return _signature(self._log)
+        with _refusals():
+            return self.folder.signature(LOG_FOLDER)
 
     def versions(self) -> list[int]:
         """Return the versions whose commits the log still has, in order."""
-        try:
-            names = os.listdir(self._log)
-        except FileNotFoundError:
-            return []
+        with _refusals():
+            names = self.folder.names(LOG_FOLDER)
         stems = [name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX)]
         return sorted(int(stem) for stem in stems if len(stem) == _DIGITS and stem.isdecimal())
 
@@ -197,7 +195,8 @@ class DeltaLog:
         commit = self._commits.get(version)
         if commit is None:
             try:
-                text, changed = self._file(version).read_text(), self._file(version).stat().st_mtime
+                with _refusals():
+                    text, changed = self.folder.text(_file(version))
             except FileNotFoundError:
                 return None
             if not text.strip():
@@ -261,7 +260,11 @@ class DeltaLog:
         from deltalake.exceptions import DeltaError
 
         try:
-            table = DeltaTable(str(self.folder), version=version)
+            table = DeltaTable(**self.folder.delta, version=version)
+        except OSError as error:
+            with _refusals():
+                self.folder.judge(error)
+            raise
         except DeltaError as error:
             self.check_there()
             which = "cannot be opened" if version is None else f"has no version {version}, or its log no longer lists its files"
@@ -271,20 +274,16 @@ class DeltaLog:
         return table
 
     def _is_empty(self, version: int) -> bool:
-        try:
-            return self._file(version).stat().st_size == 0
-        except FileNotFoundError:
-            return False
-
-    def _file(self, version: int) -> Path:
-        return self._log / f"{version:0{_DIGITS}}{_SUFFIX}"
+        with _refusals():
+            return self.folder.is_empty(_file(version))
 
     def _path(self, path: str) -> str:
         """Return the path of a file, which the log has as a URL: below the folder of the table, or a whole one."""
-        url = urlsplit(path)
-        if url.scheme not in ("", "file"):
-            raise UnreadableTableError(f"has the file {path}, which is not on a disk of this machine")
-        return os.path.join(self.folder, unquote(url.path if url.scheme else path))
+        try:
+            return self.folder.file(path)
+        except ValueError as error:
+            place = "on a disk of this machine" if self.folder.is_here else "in its bucket"
+            raise UnreadableTableError(f"has the file {path}, which is not {place}") from error
 
 
 def _no_whole_commit(version: int, why: str) -> UnreadableTableError:
@@ -316,12 +315,16 @@ def _facts_in(action: dict[str, Any]) -> Facts:
     return Facts(action["id"], schema, tuple(action.get("partitionColumns") or ()), action.get("configuration") or {})
 
 
-def _signature(path: Path) -> tuple[int, ...] | None:
+def _file(version: int) -> str:
+    return f"{LOG_FOLDER}/{version:0{_DIGITS}}{_SUFFIX}"
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
     try:
-        facts = path.stat()
-    except FileNotFoundError:
-        return None
-    return facts.st_dev, facts.st_ino, facts.st_mtime_ns
+        yield
+    except StoreRefusalError as error:
+        raise UnreadableTableError(str(error)) from error
 
 
 def clause_of(error: Exception) -> str:

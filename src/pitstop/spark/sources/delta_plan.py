@@ -7,14 +7,13 @@ is told from the one that was read.
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql.types import StructType
 
+from pitstop.outputs.table_folders import TableFolder
 from pitstop.spark.sources.delta_log import Commit, DataFile, DeltaLog, Facts, LostVersionError, UnreadableTableError, marked_rows
 from pitstop.spark.sources.log import SourceLog
 
@@ -64,7 +63,7 @@ class Wishes:
 class TablePlan:
     """The walk through one table. Errors are UnreadableTableError, a clause that goes on ``the table ...``."""
 
-    def __init__(self, folder: Path, schema: StructType, wishes: Wishes, log: SourceLog) -> None:
+    def __init__(self, folder: TableFolder, schema: StructType, wishes: Wishes, log: SourceLog) -> None:
         self.table = DeltaLog(folder)
         self.behind = 0
         """The bytes that are there and that the last look has left."""
@@ -134,7 +133,7 @@ class TablePlan:
                     file = listed[place.file]
                     if files and (files >= most_files or size + file.size > most_bytes):
                         return place
-                    if not _is_there(file.path):
+                    if not self.table.folder.is_file(file.path):
                         self._gone(
                             f"no longer has the file {file.path} of version {file.version}, which the source has not read yet"
                         )
@@ -331,15 +330,6 @@ class TablePlan:
         for old in [each for each in self._sizes if each < place.version]:
             del self._sizes[old]
         return total
-
-
-def _is_there(path: str) -> bool:
-    """Return whether there is a file. Other errors than that it is missing say nothing of it, and are raised."""
-    try:
-        os.stat(path)
-    except FileNotFoundError:
-        return False
-    return True
 
 
 def _versions(first: int, last: int) -> str:

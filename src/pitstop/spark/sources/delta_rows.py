@@ -24,6 +24,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from pitstop.outputs.table_folders import TableFolder
 from pitstop.spark.internals.arrow import arrow_schema
 from pitstop.spark.sources.delta_log import DataFile
 
@@ -33,14 +34,14 @@ FEED_FIELDS = (StructField(CHANGE, StringType()), StructField(VERSION, LongType(
 _ROWS_PER_BATCH = 50_000
 
 
-def rows_of(file: DataFile, schema: StructType) -> Iterator[pa.RecordBatch]:
+def rows_of(folder: TableFolder, file: DataFile, schema: StructType) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a file. FileNotFoundError if it is not there."""
     target = arrow_schema(schema)
     time = None if file.time_ms is None else datetime.fromtimestamp(file.time_ms / 1000, UTC)
     facts: dict[str, Any] = {VERSION: file.version, TIME: time}
     if file.change is not None:
         facts[CHANGE] = file.change
-    with open(file.path, "rb") as opened:
+    with folder.opened(file.path) as opened:
         parquet = pq.ParquetFile(opened, coerce_int96_timestamp_unit="us")
         own = [name for name in parquet.schema_arrow.names if name in target.names]
         for batch in parquet.iter_batches(_ROWS_PER_BATCH, columns=own):

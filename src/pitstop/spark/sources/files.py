@@ -18,13 +18,19 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
 from pitstop.errors import PipelineError
+from pitstop.kit.counts import counted
 from pitstop.machine.local_paths import WILD, escaped, local_path, scheme_of, whole_pattern
+from pitstop.machine.named_secrets import errors_without_secrets
+from pitstop.pipeline.object_stores import STORE, is_s3
 from pitstop.pipeline.option_paths import is_reader_path, with_whole_paths
 from pitstop.pipeline.source import Source
 from pitstop.spark.base.columns import struct_of
+from pitstop.spark.base.looking import Look
 from pitstop.spark.base.naming import quoted as quoted_name
+from pitstop.spark.base.object_stores import open_s3
 from pitstop.spark.base.text_formats import CORRUPT, PLACE, cannot_be_read, lenient_options, reading_options
 from pitstop.spark.internals.file_systems import has_file_system, matches
+from pitstop.spark.internals.object_stores import first_objects
 from pitstop.spark.sources import SourceKind, as_spark_has_it
 from pitstop.spark.sources.csv_names import matches as matches_glob
 
@@ -34,16 +40,20 @@ _PLAIN = "!$&'()*+,;:=@/"
 """The characters that Java leaves as they are in a URL's path, beside letters, digits and those that Python never quotes."""
 _UNSEEN = ("Cc", "Zl", "Zp", "Zs")
 _AGAIN = "__again"
+_MOST_LISTED = 1000
+"""The most files and folders that a look lists."""
 LIMITS = ("maxfilespertrigger", "maxbytespertrigger")
 """The options of Spark's reader, in lower case, that limit what an epoch reads."""
 
 
 def _stream(spark: SparkSession, source: Source, told: dict[str, str]) -> DataFrame:
-    return _opened(spark, spark.readStream, source)
+    with errors_without_secrets():
+        return _opened(spark, spark.readStream, source)
 
 
 def _batch(spark: SparkSession, source: Source, told: dict[str, str]) -> DataFrame:
-    return _opened(spark, spark.read, source)
+    with errors_without_secrets():
+        return _opened(spark, spark.read, source)
 
 
 def _opened(spark: SparkSession, reader: Any, source: Source) -> DataFrame:
@@ -53,6 +63,7 @@ def _opened(spark: SparkSession, reader: Any, source: Source) -> DataFrame:
     """
     path, form, options = _parts(source)
     scheme = scheme_of(path)
+    open_s3(spark, source)
     if scheme is not None and not has_file_system(spark, scheme):
         raise PipelineError(
             f"Spark has nothing here that reads {path}: mount it and give the path of the mount, or give Spark the jar for "
@@ -106,7 +117,7 @@ def _field(name: str) -> Column:
 
 def _parts(source: Source) -> tuple[str, str, dict[str, str]]:
     """Return the folder, the format, and the options of Spark's reader."""
-    options = dict(source.options)
+    options = {name: value for name, value in source.options.items() if name != STORE}
     return literal_path(options.pop("path")), options.pop("format"), options
 
 
@@ -163,7 +174,10 @@ def _concern(spark: SparkSession, source: Source) -> str | None:
     Spark itself reports a missing folder without a pattern.
     """
     path = literal_path(source.options["path"])
-    if source.bounded or not set(path) & WILD or matches(spark, path):
+    if source.bounded or not set(path) & WILD:
+        return None
+    open_s3(spark, source)
+    if matches(spark, path):
         return None
     return f"reads {path}, and there is no file or folder of that pattern now."
 
@@ -192,6 +206,22 @@ def _are_partitions(folders: tuple[str, ...]) -> bool:
     return all("=" in folder for folder in folders)
 
 
+def _has_look(source: Source) -> bool:
+    return is_s3(source.options["path"])
+
+
+def _look(spark: SparkSession, source: Source) -> Look:
+    """Return what there is in S3. A disk needs no look: whoever submits the job sees it."""
+    path = source.options["path"]
+    with errors_without_secrets():
+        open_s3(spark, source)
+        number = first_objects(spark, path, _MOST_LISTED)
+    if number is None:
+        return Look(f"reads {path}, where there is nothing yet")
+    least = "at least " if number == _MOST_LISTED else ""
+    return Look(f"reads {path}, which has {least}{counted(number, 'file or folder', 'files or folders')}")
+
+
 KIND = SourceKind(
     _stream,
     _batch,
@@ -202,4 +232,7 @@ KIND = SourceKind(
     reads=_reads,
     placed=_placed,
     adopt=as_spark_has_it,
+    secrets=True,
+    look=_look,
+    has_look=_has_look,
 )
