@@ -65,6 +65,8 @@ def kafka(
     ``pattern``; those that appear later, and new partitions, are read from their beginning. ``start`` is where a job begins that
     does not start from a snapshot: ``earliest``, ``latest``, a time (a datetime, or its text in ISO 8601), or offsets, as in
     ``{"orders": {0: 17}}``; it is decided once, in a first epoch without rows. ``max_rows`` bounds what one epoch reads.
+    If there is more, the epoch ends at one moment in all partitions, by the times of the messages, so that none of them is read
+    ahead of the others and makes their rows late.
 
     Messages that do not parse go to the dead letters with topic, partition and offset: null ones (tombstones), empty ones, what
     is not UTF-8 (its text is then ``base64:...``), and more than one JSON object, too. Of transactions only what is committed is

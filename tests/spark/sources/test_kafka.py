@@ -229,7 +229,7 @@ def test_an_epoch_reads_no_more_than_its_share_and_what_is_behind_is_told(broker
     broker.send_numbers("shares", range(100))
     sink = Collected()
     harness.run(numbers_of(broker, sink, topic="shares", max_rows=10), until=100)
-    assert {len(rows) for rows in sink.epochs.values()} <= {0, 10}
+    assert max(len(rows) for rows in sink.epochs.values()) <= 10
     assert sorted(row.n for row in sink.rows) == list(range(100))
 
 

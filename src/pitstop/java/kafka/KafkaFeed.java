@@ -333,6 +333,8 @@ public final class KafkaFeed implements TableProvider {
         private static final long ABSENT_MS = 500L;
         /** How long a broker may wait for messages behind the end of an epoch. Kafka's own default is 500. */
         private static final String PROMPT_MS = "10";
+        /** An epoch of a backlog may leave this part of its share unread: the moment at which it ends is looked for no longer. */
+        private static final long FILLED = 5L;
         /** The most partitions whose lag is told by name (sources/shared.py). */
         private static final int MOST_PARTS = 100;
 
@@ -361,6 +363,9 @@ public final class KafkaFeed implements TableProvider {
         private long awaySince;
         private long toldAt;
         private String toldBehind = "";
+        /** The moment at which the last epoch of a backlog ended, by the times of messages, and its distance from the one before; in ms. */
+        private long alignedAt;
+        private long alignedStep;
         private final TreeSet toldTopics = new TreeSet();
         private final TreeSet toldLosses = new TreeSet();
         private final String reading;
@@ -822,23 +827,85 @@ public final class KafkaFeed implements TableProvider {
             return goesOn;
         }
 
-        /** The end of an epoch that reads no more than its share, of each partition in proportion to what it has. */
-        private Place within(Place begin, TreeMap latest) {
-            long behind = 0L;
-            for (Iterator entries = latest.entrySet().iterator(); entries.hasNext(); ) {
-                Map.Entry entry = (Map.Entry) entries.next();
-                behind += ((Long) entry.getValue()).longValue() - ((Long) begin.at.get(entry.getKey())).longValue();
-            }
+        /** The end of an epoch that reads no more than its share. */
+        private Place within(Place begin, TreeMap latest) throws ExecutionException, InterruptedException, java.util.concurrent.TimeoutException {
             long most = Math.max(1L, (long) (this.maxRows * this.share()));
+            if (between(begin.at, latest) > most) {
+                return this.aligned(begin, latest, most);
+            }
             Place end = begin.copy();
-            for (Iterator entries = latest.entrySet().iterator(); entries.hasNext(); ) {
+            end.at.putAll(latest);
+            return end;
+        }
+
+        private static long between(TreeMap from, TreeMap until) {
+            long sum = 0L;
+            for (Iterator entries = until.entrySet().iterator(); entries.hasNext(); ) {
                 Map.Entry entry = (Map.Entry) entries.next();
-                long at = ((Long) begin.at.get(entry.getKey())).longValue();
-                long there = ((Long) entry.getValue()).longValue() - at;
-                long part = behind <= most ? there : Math.min(there, (long) Math.ceil((double) most * there / behind));
-                end.at.put(entry.getKey(), Long.valueOf(at + part));
+                sum += ((Long) entry.getValue()).longValue() - ((Long) from.get(entry.getKey())).longValue();
+            }
+            return sum;
+        }
+
+        /**
+         * The end of an epoch that cannot read all that is there: the same moment in all partitions, by the times of messages, so that
+         * none is read ahead of the others and makes their rows late. If one millisecond has more than the share, each partition has a
+         * part of it in proportion to what it has.
+         */
+        private Place aligned(Place begin, TreeMap latest, long most) throws ExecutionException, InterruptedException, java.util.concurrent.TimeoutException {
+            long after = System.currentTimeMillis() + 1L;
+            long before = this.alignedAt < after ? this.alignedAt : 0L;
+            long began = before;
+            long step = this.alignedStep;
+            TreeMap low = new TreeMap(latest);
+            for (Iterator keys = latest.keySet().iterator(); keys.hasNext(); ) {
+                Object key = keys.next();
+                low.put(key, begin.at.get(key));
+            }
+            TreeMap high = latest;
+            while (after - before > 1L && between(begin.at, low) < most - most / FILLED) {
+                long moment = step > 0L && before + step < after ? before + step : before + (after - before) / 2L;
+                TreeMap ends = this.endsAt(moment, low, high);
+                if (between(begin.at, ends) > most) {
+                    high = ends;
+                    after = moment;
+                    step = 0L;
+                } else {
+                    low = ends;
+                    before = moment;
+                    step *= 2L;
+                }
+            }
+            this.alignedAt = before;
+            this.alignedStep = began > 0L ? before - began : 0L;
+            Place end = begin.copy();
+            end.at.putAll(low);
+            long rest = most - between(begin.at, low);
+            long there = between(low, high);
+            if (after - before > 1L || there == 0L) {
+                return end;
+            }
+            for (Iterator entries = high.entrySet().iterator(); entries.hasNext(); ) {
+                Map.Entry entry = (Map.Entry) entries.next();
+                long at = ((Long) low.get(entry.getKey())).longValue();
+                long part = ((Long) entry.getValue()).longValue() - at;
+                end.at.put(entry.getKey(), Long.valueOf(at + Math.min(part, (long) Math.ceil((double) rest * part / there))));
             }
             return end;
+        }
+
+        /** The first offset of each partition whose message is not older than a moment, no lower and no higher than these. */
+        private TreeMap endsAt(long moment, TreeMap low, TreeMap high) throws ExecutionException, InterruptedException, java.util.concurrent.TimeoutException {
+            TreeMap ends = new TreeMap();
+            TreeMap later = this.listed(low.keySet(), OffsetSpec.forTimestamp(moment));
+            for (Iterator entries = later.entrySet().iterator(); entries.hasNext(); ) {
+                Map.Entry entry = (Map.Entry) entries.next();
+                long offset = ((Long) entry.getValue()).longValue();
+                long most = ((Long) high.get(entry.getKey())).longValue();
+                long least = ((Long) low.get(entry.getKey())).longValue();
+                ends.put(entry.getKey(), Long.valueOf(offset < 0L ? most : Math.max(least, Math.min(most, offset))));
+            }
+            return ends;
         }
 
         private double share() {
