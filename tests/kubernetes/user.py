@@ -62,7 +62,11 @@ class User:
 
     def until(self, kind: str, name: str, phase: str, seconds: float = SOON_SECONDS) -> None:
         """Wait until a resource is in a phase."""
-        self.kubectl.until(lambda: self.phase(kind, name) == phase, seconds, f"{kind} {name} is {phase}")
+        try:
+            self.kubectl.until(lambda: self.phase(kind, name) == phase, seconds, f"{kind} {name} is {phase}")
+        except AssertionError as error:
+            objects = self.kubectl("get", kind, name, "--output=yaml"), self.kubectl("get", "pods", "--output=wide")
+            raise AssertionError("\n".join((str(error), *objects))) from None
 
     def pitstop(self, *arguments: str) -> str:
         """The command line, in the control plane's pod. Some commands wait until a job runs."""
