@@ -181,7 +181,7 @@ def merged_entries(p, servers):
 def ordered_by_time(p, servers):
     timed = numbers_of(p, servers).with_timestamps("timestamp", allowed_lag="1 second")
     counted = timed.group_by("key").rolling_aggregate("counted", seen=ps.count())
-    counted.write_to(ps.sinks.map("m", key="key", value="seen"), name="m")
+    counted.write_to(ps.sinks.map("m", key="n", value="seen"), name="m")
 
 
 def two_sinks(p, servers):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
+from typing import Any
 
-from pitstop.pipeline.names import column_before
+from pitstop.pipeline.names import column_before, plain_column, text_of
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.row_specs import DropSpec, ExplodeSpec, RenameSpec, SplitSpec
 from pitstop.pipeline.sink import RowOrder
@@ -12,6 +14,7 @@ from pitstop.pipeline.specs import (
     FilterSpec,
     IngestionTimestampsSpec,
     MergeSpec,
+    RollingSpec,
     SelectSpec,
     TimestampsSpec,
     WindowSpec,
@@ -22,12 +25,22 @@ END, EARLY = "window_end", "is_early"
 _CARRYING = (SelectSpec, FilterSpec, WithColumnsSpec, TimestampsSpec, RenameSpec, DropSpec, ExplodeSpec, SplitSpec)
 """Stages that can pass on one column more than their user asks for."""
 
+_TOGETHER = re.compile(r"\s*concat(?:_ws)?\s*\((?P<parts>[^()]*)\)\s*", re.IGNORECASE)
+_LITERAL = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
 Makes = Callable[[Node, str], bool]
 """Returns True if a stage makes the wanted kind of column under that name."""
 
 
-def row_order(node: Node) -> RowOrder:
-    """Return the order that tells newer from older rows of a stage before a sink."""
+def row_order(node: Node, key: Any = None) -> RowOrder:
+    """Return the order that tells newer from older rows of a stage before a sink with entries of that key, if it has entries.
+
+    Rows that come last are the newest if they are running results of that key. A row that was late has a result of all rows so
+    far, too, whatever its time.
+    """
+    if key is not None and _are_running_results(node, key):
+        return RowOrder()
     shuffled = any(other.spec.stateful for other in node.upstream())
     for stage in _carrying(node):
         columns = _columns(stage)
@@ -42,6 +55,25 @@ def _carrying(node: Node) -> Iterator[Node]:
     while isinstance(node.spec, _CARRYING):
         node = node.inputs[0]
         yield node
+
+
+def _are_running_results(node: Node, key: Any) -> bool:
+    """Return True if all rows of a key come from one group of a rolling aggregate, one after the other."""
+    names = _names_in(key)
+    for stage in _carrying(node):
+        if isinstance(stage.spec, RollingSpec):
+            return {name.casefold() for name in stage.spec.keys} <= names
+        names = {before.casefold() for name in names if (before := column_before(stage.spec, name)) is not None}
+    return False
+
+
+def _names_in(key: Any) -> set[str]:
+    """Return the columns that a key tells apart: that of a plain one, and those that are put together to one text."""
+    plain = plain_column(key)
+    if plain is not None:
+        return {plain[0].casefold()}
+    match = _TOGETHER.fullmatch(_LITERAL.sub("", text_of(key) or ""))
+    return set() if match is None else {name.casefold() for name in _NAME.findall(match["parts"])}
 
 
 def _columns(node: Node) -> tuple[str, ...]:

@@ -74,6 +74,11 @@ class Sink:
         return self
 
     @property
+    def key_of_entries(self) -> Any:
+        """The name or expression by which its entries are told apart; None: it has no entries."""
+        return None
+
+    @property
     def takes_order(self) -> RowOrder:
         """The part of its rows' order that reaches it, even if stages before it drop columns."""
         return RowOrder()
@@ -109,6 +114,10 @@ class MapSink(Sink):
 
     def fed(self, order: RowOrder) -> Self:
         return replace(self, comes=order)
+
+    @property
+    def key_of_entries(self) -> Any:
+        return self.key
 
     @property
     def takes_order(self) -> RowOrder:

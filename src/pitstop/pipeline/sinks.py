@@ -65,7 +65,8 @@ def map(
     changed by a function. Exactly-once: rows and epoch are committed in one transaction.
 
     The newest row of a key wins: the one with the highest ``window_end`` behind windows (the result of a window wins over an
-    early one), else with the highest event time, if there is one; of equal ones the last. A row that is older than what the
+    early one), else with the highest event time, if there is one; of equal ones the last. Of the results of a rolling aggregate
+    with the same key the one that comes last wins: it has all rows so far. A row that is older than what the
     entry holds is left out, a removal too; of a removed entry nothing is remembered. ``order_by``, a column or
     expression or several of them, says by what else rows are newer (null is the oldest); ``order_by=()``: the row that
     comes last wins. Functions get all rows, those of an epoch in that order.

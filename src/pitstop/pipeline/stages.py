@@ -237,7 +237,7 @@ class Stage(JoinVerbs):
     def write_to(self, sink: Sink, name: str) -> None:
         """End in a sink."""
         expect(sink, Sink, f"Stage '{name}' writes to a sink", SINKS)
-        self._graph.add(SinkSpec(sink.fed(row_order(self._node))), name, (self._node,))
+        self._graph.add(SinkSpec(sink.fed(row_order(self._node, sink.key_of_entries))), name, (self._node,))
 
 
 def _no_letters(source: Source, name: str) -> str:

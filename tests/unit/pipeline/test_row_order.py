@@ -45,8 +45,10 @@ def order(build):
         (lambda p: windows(p).transform(lambda rows: rows), FINAL, None, True),
         (early, EARLY, "w", True),
         (lambda p: early(p).select("k", "window_end", "n", name="s"), FINAL, "s", True),
-        (lambda p: windows(p).group_by("k").rolling_aggregate("r", m=ps.max("n")), FINAL, "r", True),
-        (lambda p: timed(p).group_by("k").rolling_aggregate("r", m=ps.max("v")), ("ts",), "r", True),
+        (lambda p: windows(p).group_by("k").rolling_aggregate("r", m=ps.max("n")), (), None, False),
+        (lambda p: timed(p).group_by("k").rolling_aggregate("r", m=ps.max("v")), (), None, False),
+        (lambda p: timed(p).group_by("v").rolling_aggregate("r", m=ps.max("v")), ("ts",), "r", True),
+        (lambda p: timed(p).group_by("k").rolling_aggregate("r", m=ps.max("v")).group_by("k").distinct("d"), ("ts",), "d", True),
         (lambda p: timed(p).group_by("k").distinct("d").select("k"), ("ts",), "d", True),
         (lambda p: timed(p).join("j", timed_other(p), "k", within="1 minute"), ("ts",), "j", True),
         (lambda p: timed(p).group_by("k").map_stateful("m", print, "n int", "o int"), (), None, True),
@@ -55,6 +57,37 @@ def order(build):
 def test_rows_are_newer_by_the_end_of_their_windows_or_else_by_their_event_time(build, columns, stage, shuffled):
     found = order(build)
     assert (found.columns, found.stage, found.shuffled) == (columns, stage, shuffled)
+
+
+@pytest.mark.parametrize(
+    ("group", "key", "last_is_newest"),
+    [
+        ("k", "k", True),
+        ("k", "K", True),
+        ("k", "`k`", True),
+        ("k", "v", False),
+        ("k", "substr(k, 1, 1)", False),
+        (("k", "v"), "k", False),
+        (("k", "v"), "concat(k, ' (', v)", True),
+        (("k", "v"), "concat_ws('/', v, k)", True),
+        (("k", "v"), "concat(k, ' v ', n)", False),
+        ("k", "concat(k, '/', v)", True),
+    ],
+)
+def test_the_last_running_result_of_a_key_is_the_newest_if_the_map_tells_groups_apart(group, key, last_is_newest):
+    p = ps.Pipeline()
+    keys = (group,) if isinstance(group, str) else group
+    totals = timed(p).group_by(*keys).rolling_aggregate("r", n=ps.count()).filter("n > 1").drop("ts")
+    totals.write_to(ps.sinks.map("m", key=key), name="out")
+    assert (p.nodes[-1].sink.takes_order.columns == ()) is last_is_newest
+
+
+def test_a_renamed_key_of_running_results_is_still_known():
+    p = ps.Pipeline()
+    timed(p).group_by("k").rolling_aggregate("r", n=ps.count()).rename({"k": "car"}).write_to(
+        ps.sinks.map("m", key="car"), name="out"
+    )
+    assert p.nodes[-1].spec.describe() == "sink map"
 
 
 def timed_other(p):
