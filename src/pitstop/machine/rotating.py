@@ -11,6 +11,7 @@ import contextlib
 import fcntl
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -23,6 +24,11 @@ PIPE_BYTES = 1 << 19
 """The most bytes that wait in the pipe while the disk is slow. In a full pipe, lines over 4 KiB of several writers may mix."""
 OURS = b'{"time":'
 """The beginning of a line that is in the form of our logs already."""
+_EPOCH_OF_JAVA = re.compile(rb'"epoch":"(\d+)"')
+"""The key that log4j writes as a text, and all others as a number."""
+_TRACE, _HUNG_UP = b"Traceback (most recent call last):", (b"BrokenPipeError:", b"ConnectionResetError:")
+_LONGEST_TRACE = 20
+"""The most lines of a trace that are held back until its end is there."""
 _DIGITS = 16
 
 
@@ -140,6 +146,42 @@ def _write_all(file: int, lines: bytes) -> None:
         rest = rest[os.write(file, rest) :]
 
 
+class _Traces:
+    """Leaves out the traces that Spark's own daemon of Python workers prints when Java wants no more of a worker.
+
+    Java hangs up as soon as it has what it wants. On a busy machine that is before the worker has said goodbye, and no fault. The
+    planners of sources in Python run in that daemon, and no setting gives them another one.
+    """
+
+    def __init__(self) -> None:
+        self._trace: list[bytes] = []
+
+    def passed(self, lines: list[bytes]) -> list[bytes]:
+        """Return the lines that go on, with those that were held back and are no part of such a trace."""
+        passed: list[bytes] = []
+        for line in lines:
+            if self._trace and line.startswith(b" ") and len(self._trace) < _LONGEST_TRACE:
+                self._trace.append(line)
+            elif self._trace and line.startswith(_HUNG_UP) and all(map(_is_of_daemon, self._trace)):
+                self._trace = []
+            else:
+                passed += self.rest()
+                if line == _TRACE:
+                    self._trace = [line]
+                else:
+                    passed.append(line)
+        return passed
+
+    def rest(self) -> list[bytes]:
+        """Return the lines that are held back, and hold none back any more."""
+        lines, self._trace = self._trace, []
+        return lines
+
+
+def _is_of_daemon(line: bytes) -> bool:
+    return not line.startswith(b'  File "') or b"/pyspark/daemon.py" in line
+
+
 class _Destination:
     """The target of lines. Lines that the disk does not take are lost, and reported once it takes lines again: no job waits."""
 
@@ -147,10 +189,18 @@ class _Destination:
         self._rotation, self._moves_to = rotation, moves_to
         self._log, self._facts = RotatingLog(path, rotation), _after_other_keys(facts)
         self._lost = 0
+        self._traces = _Traces()
 
     def write(self, lines: bytes) -> None:
+        self._append(self._traces.passed(lines.splitlines()))
+
+    def close(self) -> None:
+        """Write what has been held back."""
+        self._append(self._traces.rest())
+
+    def _append(self, lines: list[bytes]) -> None:
         self._move_if_asked()
-        shaped = b"".join(in_our_form(line, self._facts) for line in lines.splitlines() if line.strip())
+        shaped = b"".join(in_our_form(line, self._facts) for line in lines if line.strip())
         try:
             if self._lost:
                 notice = _line("WARN", f"{self._lost:,} bytes of this log are lost: it could not be written")
@@ -179,6 +229,7 @@ def in_our_form(line: bytes, facts: bytes) -> bytes:
     """Return a line as JSON with these facts at its end, and a line feed. Any other text becomes a line of our logs."""
     if not (line.startswith(OURS) and line.endswith(b"}")):
         line = _line("INFO", line.decode("utf-8", errors="replace"))
+    line = _EPOCH_OF_JAVA.sub(rb'"epoch":\1', line)
     return line[:-1] + facts + b"}\n"
 
 
@@ -205,6 +256,7 @@ def pump(source: int, destination: _Destination) -> None:
             rest += chunk
     if rest:
         destination.write(rest)
+    destination.close()
 
 
 def start_pump(log: Path, rotation: Rotation, facts: dict[str, object], moves_to: Path | None) -> subprocess.Popen[bytes]:

@@ -144,6 +144,48 @@ def test_what_comes_through_the_pipe_is_json_with_the_facts_of_the_run(tmp_path)
     assert {(line["job"], line["run"]) for line in found} == {("käse", 3)}
 
 
+GOODBYE = [
+    "Traceback (most recent call last):",
+    '  File "/venv/lib/python3.11/site-packages/pyspark/python/lib/pyspark.zip/pyspark/daemon.py", line 264, in manager',
+    '  File "/venv/lib/python3.11/site-packages/pyspark/daemon.py", line 95, in worker',
+    "    outfile.flush()",
+    "BrokenPipeError: [Errno 32] Broken pipe",
+]
+
+
+@pytest.mark.parametrize(
+    ("lines", "left"),
+    [
+        (["a", *GOODBYE, "b", *GOODBYE], ["a", "b"]),
+        ([*GOODBYE[:-1], "ValueError: x", "b"], [*GOODBYE[:-1], "ValueError: x", "b"]),
+        ([GOODBYE[0], '  File "/home/me/job.py", line 1, in sink', *GOODBYE[2:]], None),
+        ([GOODBYE[0], *GOODBYE], [GOODBYE[0]]),
+        ([GOODBYE[-1]], [GOODBYE[-1]]),
+        (GOODBYE[:2], GOODBYE[:2]),
+    ],
+    ids=["twice", "another error", "a user's own", "within another trace", "no trace", "one that breaks off"],
+)
+def test_a_trace_of_sparks_daemon_that_java_has_hung_up_is_left_out_and_no_other(tmp_path, lines, left):
+    log = tmp_path / "runner.log"
+    process = pump(log)
+    for line in lines:  # as they come, each by itself
+        process.stdin.write(f"{line}\n".encode())
+        process.stdin.flush()
+    process.stdin.close()
+    assert process.wait(10) == 0
+    assert [record["msg"] for record in records(log)] == (lines if left is None else left)
+
+
+def test_the_epoch_in_a_line_of_java_becomes_a_number(tmp_path):
+    log = tmp_path / "runner.log"
+    process = pump(log, facts={"job": "j"})
+    process.stdin.write(b'{"time":"2026-11-30T02:00:00,000","msg":"a \\"epoch\\":\\"7\\"","epoch":"12"}\n')
+    process.stdin.close()
+    assert process.wait(10) == 0
+    (line,) = map(json.loads, log.read_text().splitlines())
+    assert line == {"time": "2026-11-30T02:00:00,000", "msg": 'a "epoch":"7"', "epoch": 12, "job": "j"}
+
+
 def test_the_last_words_of_a_process_that_is_killed_are_written(tmp_path):
     log = tmp_path / "runner.log"
     process = pump(log)
