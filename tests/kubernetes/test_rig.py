@@ -301,6 +301,23 @@ def test_who_is_not_alive_is_started_again_and_who_is_not_ready_is_left_out(kube
     until_ready(kubectl, "probed")
 
 
+def test_a_pod_that_others_have_declared_unready_is_soon_ready_again(kubectl):
+    """As the controller of nodes does for a node that it has not heard of for a while."""
+    kubectl.apply(pod("steady", container(*SLEEP)))
+    until_ready(kubectl, "steady")
+    before = ready_since(kubectl, "steady")
+    unready = json.dumps(
+        {"status": {"conditions": [{"type": "Ready", "status": "False", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}
+    )
+    kubectl("patch", "pod", "steady", "--subresource=status", "--type=strategic", f"--patch={unready}")
+    kubectl.until(lambda: is_ready(kubectl, "steady") and ready_since(kubectl, "steady") == before, READY, "it is ready again")
+
+
+def ready_since(kubectl, name):
+    (ready,) = (each for each in kubectl.get("pod", name)["status"]["conditions"] if each["type"] == "Ready")
+    return ready["lastTransitionTime"]
+
+
 def test_another_node_has_an_image_and_takes_its_pods_along(cluster, kubectl, namespace, tmp_path):
     there = {"nodeSelector": {"kubernetes.io/hostname": "node-2"}, "tolerations": [{"operator": "Exists"}]}
     greeter = {"name": "main", "image": "greeter", "args": ["night"]}

@@ -81,7 +81,7 @@ class Pod:
     def see(self, seen: Object) -> None:
         """Take notice of how the API server has it now."""
         self.seen = seen
-        if "readinessGates" in self.facts.spec:
+        if "readinessGates" in self.facts.spec or self._told.differs(seen):
             self._changed.set()
         if "deletionTimestamp" in seen["metadata"]:
             self.end(seen["metadata"].get("deletionGracePeriodSeconds", 30))

@@ -44,6 +44,11 @@ class Told:
             "containerStatuses": self._containers(main),
         }
 
+    def differs(self, seen: Object) -> bool:
+        """Whether somebody else has changed a condition since: the controller of nodes does when it has not heard of one."""
+        known = {each["type"]: each["status"] for each in seen.get("status", {}).get("conditions", [])}
+        return any(known.get(kind, each["status"]) != each["status"] for kind, each in self._conditions.items())
+
     def _tell(self, kind: str, holds: bool, reason: str | None) -> None:
         status = "True" if holds else "False"
         before = self._conditions.get(kind)
