@@ -142,9 +142,9 @@ def summary(stack: Stack, client: Client) -> int:
     for job in client.jobs():
         if job.status is not JobState.SUSPENDED:
             job.suspend()
-    for job in client.service.jobs(include_ended=True):
-        if job.status is JobState.FAILED:
-            say(f"\njob {job.name} has failed: {job.failure}")
+    for ended in client.service.jobs(include_ended=True):
+        if ended.status is JobState.FAILED:
+            say(f"\njob {ended.name} has failed: {ended.failure}")
     outputs = stack.outputs()
     verdicts = [compare(emitted, pings) for pings in outputs.values()]
     tell(alpha_count, beta, {name: pings.total() for name, pings in outputs.items()} | {"vehicles": vehicles})
