@@ -175,8 +175,8 @@ def test_paths_are_read_as_people_write_them(spark, tmp_path, monkeypatch, form,
 
 
 def test_a_file_system_that_spark_has_not_is_told(spark):
-    with pytest.raises(PipelineError, match=r"Spark has nothing here that reads s3a://bucket/in: mount it"):
-        read(spark, ps.sources.files("s3a://bucket/in", "json", "n int"))
+    with pytest.raises(PipelineError, match=r"Spark has nothing here that reads gs://bucket/in: mount it"):
+        read(spark, ps.sources.files("gs://bucket/in", "json", "n int"))
 
 
 def test_maps_of_json_have_texts_for_keys(spark, tmp_path):
