@@ -47,7 +47,8 @@ import pitstop as ps
 @ps.job
 def watching(folder: str):
     p = ps.Pipeline()
-    p.read_from(ps.sources.files(f"{folder}/*.json", "json", "a int", streaming=True)).write_to(ps.sinks.logger())
+    rows = p.read_from(ps.sources.files(f"{folder}/*.json", "json", "a int", streaming=True), name="rows")
+    rows.write_to(ps.sinks.logger(), name="log")
     return p
 """
 
