@@ -193,7 +193,8 @@ class _Destination:
 
     def close(self) -> None:
         """Write what has been held back."""
-        self._append(self._traces.rest())
+        if lines := self._traces.rest():
+            self._append(lines)
 
     def _append(self, lines: list[bytes]) -> None:
         self._move_if_asked()

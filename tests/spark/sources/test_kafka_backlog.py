@@ -10,7 +10,7 @@ import pytest
 import pitstop as ps
 from pitstop.kit.waiting import wait_until
 from tests.spark.harness import Collected
-from tests.spark.sources.test_kafka import KafkaHarness, numbers_of
+from tests.spark.sources.test_kafka import Halted, KafkaHarness, numbers_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 START_MS = 1_767_225_600_000  # 2026-01-01, UTC
@@ -56,6 +56,28 @@ def test_no_row_of_a_backlog_is_late_although_the_other_partition_has_newer_ones
     running.stop(60)
     minute = lambda time: int((time.replace(tzinfo=UTC) - datetime(2026, 1, 1, tzinfo=UTC)).total_seconds()) // 60  # noqa: E731
     assert {(row.partition, minute(row.window_start)): row.n for row in sink.rows} == expected
+
+
+def test_older_messages_that_come_while_a_backlog_is_read_are_read_in_step_too(broker, harness):
+    broker.make("older", 3)
+    times = {0: range(500, 1000), 1: range(300), 2: range(200, 300)}
+    messages = {
+        part: [(None, json.dumps({"n": n}), part, START_MS + 1000 * n) for n in numbers] for part, numbers in times.items()
+    }
+    broker.send("older", messages[0])
+    sink = Halted(3)
+    metadata = ("partition",)
+    built = numbers_of(broker, sink, topic="older", max_rows=50, with_metadata=metadata)
+    running = harness.start(built, harness.folder / "checkpoint", 2)
+    assert sink.reached.wait(60)
+    broker.send("older", [*messages[1], *messages[2]])
+    sink.go_on.set()
+    harness.wait_for(running, sum(map(len, times.values())))
+    running.stop(60)
+    epochs = [[row.n for row in rows if row.partition > 0] for _, rows in sorted(sink.epochs.items())]
+    late_ones = [numbers for numbers in epochs if numbers]
+    assert sorted(n for numbers in late_ones for n in numbers) == sorted([*times[1], *times[2]])
+    assert all(max(before) <= min(after) for before, after in pairwise(late_ones))
 
 
 def test_messages_of_one_millisecond_are_read_in_parts(broker, harness):

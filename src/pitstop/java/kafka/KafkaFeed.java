@@ -333,8 +333,8 @@ public final class KafkaFeed implements TableProvider {
         private static final long ABSENT_MS = 500L;
         /** How long a broker may wait for messages behind the end of an epoch. Kafka's own default is 500. */
         private static final String PROMPT_MS = "10";
-        /** An epoch of a backlog may leave this part of its share unread: the moment at which it ends is looked for no longer. */
-        private static final long FILLED = 5L;
+        /** An epoch of a backlog may leave this part of its share unread: a fifth. A closer look would cost further requests. */
+        private static final long UNREAD_PART = 5L;
         /** The most partitions whose lag is told by name (sources/shared.py). */
         private static final int MOST_PARTS = 100;
 
@@ -863,7 +863,7 @@ public final class KafkaFeed implements TableProvider {
                 low.put(key, begin.at.get(key));
             }
             TreeMap high = latest;
-            while (after - before > 1L && between(begin.at, low) < most - most / FILLED) {
+            while (after - before > 1L && between(begin.at, low) < most - most / UNREAD_PART) {
                 long moment = step > 0L && before + step < after ? before + step : before + (after - before) / 2L;
                 TreeMap ends = this.endsAt(moment, low, high);
                 if (between(begin.at, ends) > most) {
@@ -875,6 +875,11 @@ public final class KafkaFeed implements TableProvider {
                     before = moment;
                     step *= 2L;
                 }
+            }
+            if (before == began && began > 0L) {
+                // Messages have come that are older than the moment at which the last epoch ended: it is no place to look from.
+                this.alignedAt = this.alignedStep = 0L;
+                return this.aligned(begin, latest, most);
             }
             this.alignedAt = before;
             this.alignedStep = began > 0L ? before - began : 0L;
