@@ -50,6 +50,9 @@ Path({file!r}).write_text(str(SparkContext._active_spark_context._jvm.java.lang.
 SECONDS = 180.0
 
 
+TASKS = "org.apache.spark.executor"
+
+
 @pytest.fixture
 def shared(tmp_path):
     """A server whose jobs share an engine."""
@@ -77,6 +80,11 @@ def engines(shared):
     folders = [path for path in DataFolder(shared.data).engines.glob("*/process.json") if is_alive(handle_in(path))]
     contents = [json.loads(path.read_text()) for path in folders]
     return {content["name"]: int(content["handle"].split("/")[1]) for content in contents}
+
+
+def tasks_of(log):
+    """Return the lines of Java that tell of tasks of an epoch."""
+    return [line for line in map(json.loads, log) if line["msg"].startswith("Finished task") and "epoch" in line]
 
 
 def javas(pid):
@@ -118,6 +126,10 @@ def test_jobs_of_one_engine_run_in_one_java_and_a_run_that_is_killed_leaves_noth
     assert [(engine.name, engine.jobs) for engine in shared.client.service.server_info().engines] == [
         ("shared", ["first", "second"])
     ]
+    shared.client.set_log_level(TASKS, "info")
+    assert wait_until(lambda: all(tasks_of(job.logs()) for job in (first, second)), 60, step=0.2), "tasks in the log of their job"
+    assert not tasks_of(log.read_text().splitlines()), "and not in the engine's"
+    shared.client.set_log_level(TASKS, None)
     clients, others = set(workers(engine)), second.details.token
     token = shared.kill_run(first)
     assert wait_until(lambda: first.details.token > token and first.status == "RUNNING", SECONDS, step=0.1)

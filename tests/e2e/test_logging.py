@@ -8,7 +8,7 @@ import pytest
 pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(300)]
 
 BETA = "pitstop.source.http_poll"
-SPARK = "org.apache.spark.sql.execution.streaming"
+SPARK, TASKS = "org.apache.spark.sql.execution.streaming", "org.apache.spark.executor"
 ADDED = re.compile(r"Added \d+ pings\. Highest sequence number is: \d+")
 JOB = """
 import logging
@@ -55,13 +55,17 @@ def test_levels_reach_a_running_job_in_python_jvm_and_workers_and_are_taken_back
         job.set_log_level(BETA, "debug")
         job.set_log_level("fleet", "info")
         client.set_log_level(SPARK, "info")
+        client.set_log_level(TASKS, "info")
         wait_until(lambda: seen(BETA, ADDED.pattern), 30, "the line of the lab")
         wait_until(lambda: seen("fleet.worker", "a batch of"), 30, "a line of a function in Spark's Python worker")
         wait_until(lambda: seen(SPARK), 30, "a line of Spark's JVM")
+        wait_until(lambda: seen(TASKS, "^Finished task"), 30, "a line of a task in Java")
         (added, *_) = seen(BETA, ADDED.pattern)
         assert (added["level"], added["job"], added["run"], added["stage"]) == ("DEBUG", "reading", 1, "beta")
         batch = seen("fleet.worker", "a batch of")[0]
         assert batch["epoch"] <= job.metrics().epoch + 1
+        assert {line["epoch"] for line in seen(TASKS, "^Finished task") if "epoch" in line} <= set(range(job.metrics().epoch + 2))
+        assert any("epoch" in line for line in seen(TASKS, "^Finished task"))
         assert [line["level"] for line in seen("fleet.driver", "^built$")] == ["WARN"]
         assert [line["level"] for line in seen("output", "^printed without a logger$")] == ["INFO"]
         for line in lines_of(job):
@@ -71,6 +75,7 @@ def test_levels_reach_a_running_job_in_python_jvm_and_workers_and_are_taken_back
         for logger in (BETA, "fleet"):
             job.set_log_level(logger, None)
         client.set_log_level(SPARK, None)
+        client.set_log_level(TASKS, None)
         wait_until(lambda: seen("pitstop.runner", "log levels: the usual ones"), 30, "the run has taken it back")
         wait_until(lambda: quiet(job, stack), 60, "no more of them")
 

@@ -64,7 +64,11 @@ def init(
     if call.structured:
         call.show({"name": name, "folder": str(folder.resolve()), "files": list(contents)})
     into = "" if folder == Path(".") else f"cd {folder} && "
-    call.say(f"Made the project '{name}': {', '.join(contents)}.\nNext: {into}python -m pytest, then see README.md.")
+    call.say(f"Made the project '{name}': {', '.join(contents)}.")
+    here = path_of(_origin())
+    if here is not None:
+        call.say(f"requirements.txt installs Pitstop from {here}: change that line before another machine installs it.")
+    call.say(f"Next: {into}python -m pytest, then see README.md.")
 
 
 def job_name(folder: str) -> str:
@@ -88,11 +92,17 @@ def project(name: str) -> dict[str, str]:
 
 def requirement() -> str:
     """Return the line of requirements.txt by which pip installs this Pitstop: by its version, or from where it was installed."""
+    origin = _origin()
+    return f"pitstop=={__version__}" if origin is None else requirement_of(origin)
+
+
+def _origin() -> dict[str, Any] | None:
+    """Return what pip notes of an installation from a URL (PEP 610); None for one from an index."""
     try:
         text = distribution("pitstop").read_text("direct_url.json")
     except PackageNotFoundError:
         text = None
-    return f"pitstop=={__version__}" if text is None else requirement_of(json.loads(text))
+    return None if text is None else dict(json.loads(text))
 
 
 def requirement_of(origin: dict[str, Any]) -> str:
@@ -103,6 +113,12 @@ def requirement_of(origin: dict[str, Any]) -> str:
     if origin.get("dir_info", {}).get("editable"):
         return f"-e {url2pathname(urlsplit(url).path)}"
     return f"pitstop @ {url}"
+
+
+def path_of(origin: dict[str, Any] | None) -> str | None:
+    """Return the path on this machine that Pitstop was installed from; None if other machines can install it from there, too."""
+    address = urlsplit(str(origin["url"])) if origin is not None else None
+    return url2pathname(address.path) if address is not None and address.scheme == "file" else None
 
 
 def _rows() -> str:

@@ -115,8 +115,7 @@ def _try(call: Call, request: SubmitRequest, job: str | None, snapshot: str | No
     with call.waiting("Compiling"):
         result = call.service().check(replace(request, name=None), job, snapshot)
     _show_check(call, result)
-    if result.report and (result.report.refused or result.report.needs_allow_drop):
-        raise typer.Exit(Exit.FAILED)
+    _exit_if_refused(result)
     call.say(f"{promise}. Nothing was done.")
 
 
@@ -143,8 +142,8 @@ def check(
     """Compile a job and tell, a line a stage, what would become of saved state. Touches nothing.
 
     It connects to Kafka and PostgreSQL, and tells what it finds there; a server that is away is a line, and no failure. Exit code
-    1 if it would be refused; what an update drops only with --allow-drop is told, and no failure. Beside a job (-j), arguments
-    that are left out are those of its version. A job's argument that looks like an option of this command stands after --.
+    1 if it would be refused, also for want of --allow-drop. Beside a job (-j), arguments that are left out are those of its
+    version. A job's argument that looks like an option of this command stands after --.
     """
     if job is not None and snapshot is not None:
         raise UsageError("A version is compared with a job (-j) or with a snapshot (-s), not with both at once.")
@@ -155,7 +154,11 @@ def check(
     with call.waiting("Compiling"):
         result = call.service().check(request, job, snapshot)
     _show_check(call, result)
-    if result.report and result.report.refused:
+    _exit_if_refused(result)
+
+
+def _exit_if_refused(result: CheckResult) -> None:
+    if result.report and (result.report.refused or result.report.needs_allow_drop):
         raise typer.Exit(Exit.FAILED)
 
 

@@ -181,7 +181,10 @@ def _check_there(service: Service, name: str) -> None:
     """Raise NotFoundError unless there is a map of that name."""
     names = [facts.name for facts in service.maps()]
     if name not in names:
-        raise NotFoundError(f"There is no map '{name}'. There are: {', '.join(sorted(names)) or 'none'}.")
+        raise NotFoundError(
+            f"There is no map '{name}'. There are: {', '.join(sorted(names)) or 'none'}. The map of a job is there once the job "
+            "has written into it."
+        )
 
 
 def _say_why_nothing(call: Call, name: str, prefix: str, where: str | None) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pitstop.control.going_back import check_present, check_snapshot, own_snapshot, told_of_snapshot, written_since
-from pitstop.control.places import refuse_shared
+from pitstop.control.places import refuse_shared, why_no_job
 from pitstop.control.ports.registry import Registry
 from pitstop.control.ports.workers import Standby, Workers
 from pitstop.errors import ConflictError, DropError, IncompatibleError, NotFoundError
@@ -32,7 +32,7 @@ class Checked:
     plan: dict[str, Any]
     report: Report | None
     findings: tuple[str, ...] = ()
-    """A sentence for each place that the version reads or writes and that was looked at."""
+    """A sentence for each place that the version reads or writes and that was looked at, and one if it would meet another job."""
 
 
 class Judge:
@@ -45,12 +45,13 @@ class Judge:
         """Compare a version with the snapshot, or else the job's state, or else with nothing."""
         against = Path(snapshot.path) if snapshot is not None else self._state_of(job)
         compiled = self._workers.compile(Compile(source, options, str(against) if against is not None else None, looks=True))
-        if snapshot is not None:
-            return Checked(compiled.plan, self._against_snapshot(snapshot.path, compiled, options), compiled.findings)
-        if job is not None:
+        if job is not None and snapshot is None:
             self._refuse_shared(job, compiled)
             return Checked(compiled.plan, self._against_job(job, compiled, options), compiled.findings)
-        return Checked(compiled.plan, None, compiled.findings)
+        report = self._against_snapshot(snapshot.path, compiled, options) if snapshot is not None else None
+        reason = None if compiled.allow_shared else why_no_job(compiled.plan, self._registry.jobs(include_ended=False))
+        refusal = (f"As a job of its own it would fail. {reason}",) if reason is not None else ()
+        return Checked(compiled.plan, report, (*compiled.findings, *refusal))
 
     def judge_update(
         self,

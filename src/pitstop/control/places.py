@@ -80,9 +80,17 @@ def refuse_shared(job: Job, plan: Stored, others: Iterable[Job]) -> None:
 
     A place that the job has already is its own: it goes on there, whoever was let in later. So is a circle.
     """
-    _refuse_circles(job, plan)
+    whose = f"of job '{job.display_name}' "
+    circle = _circle(plan, list(_versions(job)), whose)
+    if circle is not None:
+        raise ConflictError(circle)
     own = [sink for version in _versions(job) for sink in sinks_of(version.plan)]
     _refuse(job, [sink for sink in sinks_of(plan) if not any(_goes_on(sink, before) for before in own)], others)
+
+
+def why_no_job(plan: Stored, others: Iterable[Job]) -> str | None:
+    """Return why a new job with this plan would fail: it writes where an active job does, or reads its own rows; else None."""
+    return _circle(plan, [], "") or _clash(sinks_of(plan), others, "")
 
 
 def _goes_on(sink: PlannedSink, before: PlannedSink) -> bool:
@@ -100,21 +108,28 @@ def _refuse(job: Job, sinks: list[PlannedSink], others: Iterable[Job], may_allow
     ``may_allow``: whether the request can say ``--allow-shared``. One that cannot is refused for the same place alone: a job that
     was accepted before folders within folders were refused comes back as it was.
     """
+    whose = f"of job '{job.display_name}' "
+    clash = _clash(sinks, (other for other in others if other.id != job.id), whose, may_allow)
+    if clash is not None:
+        raise ConflictError(clash)
+
+
+def _clash(sinks: list[PlannedSink], others: Iterable[Job], whose: str, may_allow: bool = True) -> str | None:
+    """Return a sentence about the first of the sinks that writes where another active job writes; None if there is none."""
     placed = [(sink, sink.place) for sink in sinks if sink.place is not None]
-    if not placed:
-        return
-    for other in others:
-        if other.id == job.id or not other.active:
+    for other in others if placed else ():
+        if not other.active:
             continue
         places = {sink.place for version in _versions(other) for sink in sinks_of(version.plan) if sink.place is not None}
         for sink, place in placed:
             clause = next((_taken(place, theirs, other) for theirs in sorted(places) if _meet(place, theirs, may_allow)), None)
             if clause is not None:
                 allowed = "let both write there by" if may_allow else "update it with"
-                raise ConflictError(
-                    f"Sink '{sink.name}' ({sink.location}) of job '{job.display_name}' writes into {place}, {clause}: give it a "
+                return (
+                    f"Sink '{sink.name}' ({sink.location}) {whose}writes into {place}, {clause}: give it a "
                     f"place of its own, or {allowed} --allow-shared (option allow_shared, in SQL allowShared)."
                 )
+    return None
 
 
 def _meet(place: str, other: str, within: bool) -> bool:
@@ -129,22 +144,23 @@ def _taken(place: str, theirs: str, other: Job) -> str:
     return f"{'which is below' if lies_within(place, theirs) else 'above'} {theirs} of {who}, which is {other.state}"
 
 
-def _refuse_circles(job: Job, plan: Stored) -> None:
-    """Raise ConflictError if a source of the plan reads what a sink of it writes, and none of the job's versions does so.
+def _circle(plan: Stored, versions: list[Version], whose: str) -> str | None:
+    """Return a sentence about a source that reads what a sink of the plan writes, if none of the job's versions does so.
 
     Plans of older releases do not say what their sources read: such a source goes on.
     """
-    own = {pair for version in _versions(job) for pair in _circles(version.plan)}
-    silent = {name for version in _versions(job) for name in _silent_sources(version.plan)}
+    own = {pair for version in versions for pair in _circles(version.plan)}
+    silent = {name for version in versions for name in _silent_sources(version.plan)}
     for source, sink in _circles(plan):
         if (source, sink) not in own and source not in silent:
             stages = {stage["name"]: stage for stage in plan["stages"]}
-            raise ConflictError(
-                f"Source '{source}' ({stages[source].get('location', '')}) of job '{job.display_name}' reads what its sink "
+            return (
+                f"Source '{source}' ({stages[source].get('location', '')}) {whose}reads what its sink "
                 f"'{sink}' writes into {stages[sink].get('place')}, so each epoch makes rows for the next one: give the sink "
                 "another place, or the source a narrower pattern, or allow it by --allow-shared (option allow_shared, in SQL "
                 "allowShared)."
             )
+    return None
 
 
 def _circles(plan: Stored | None) -> list[tuple[str, str]]:

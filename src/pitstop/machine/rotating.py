@@ -11,6 +11,7 @@ import contextlib
 import fcntl
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -23,6 +24,8 @@ PIPE_BYTES = 1 << 19
 """The most bytes that wait in the pipe while the disk is slow. In a full pipe, lines over 4 KiB of several writers may mix."""
 OURS = b'{"time":'
 """The beginning of a line that is in the form of our logs already."""
+_EPOCH_OF_JAVA = re.compile(rb'"epoch":"(\d+)"')
+"""The key that log4j writes as a text, and all others as a number."""
 _TRACE, _HUNG_UP = b"Traceback (most recent call last):", (b"BrokenPipeError:", b"ConnectionResetError:")
 _LONGEST_TRACE = 20
 """The most lines of a trace that are held back until its end is there."""
@@ -227,6 +230,7 @@ def in_our_form(line: bytes, facts: bytes) -> bytes:
     """Return a line as JSON with these facts at its end, and a line feed. Any other text becomes a line of our logs."""
     if not (line.startswith(OURS) and line.endswith(b"}")):
         line = _line("INFO", line.decode("utf-8", errors="replace"))
+    line = _EPOCH_OF_JAVA.sub(rb'"epoch":\1', line)
     return line[:-1] + facts + b"}\n"
 
 

@@ -9,9 +9,9 @@ import select
 import threading
 from pathlib import Path
 
-from pitstop.spark.base.engines import LINE_FACT
+from pitstop.spark.base.engines import LINE_FACT, TASK_FACT
 
-_FACT = re.compile(rb',"%s":"([^"]*)"' % LINE_FACT.encode())
+_FACTS = re.compile(rb',"(%s|%s)":"([^"]*)"' % (LINE_FACT.encode(), TASK_FACT.encode()))
 _OF_A_JOB = re.compile(rb'"thread":"(?:stream execution thread|Executor task launch worker|Thread-)')
 """The threads that work for one session at a time. Threads of pools keep the name of the session that they were made for."""
 _LONGEST_LINE = 1 << 20
@@ -54,11 +54,13 @@ class EngineOutput:
                 self._print(line)
 
     def _print(self, line: bytes) -> None:
-        fact = _FACT.search(line)
-        if fact is not None:
-            line = line[: fact.start()] + line[fact.end() :]
+        clients = dict(_FACTS.findall(line))
+        if clients:
+            line = _FACTS.sub(b"", line)
+            # The thread of a task may have the fact of the thread that started it, for another process.
+            client = clients.get(TASK_FACT.encode()) or clients[LINE_FACT.encode()]
             with self._lock:
-                file = self._routes.get(fact.group(1)) if _OF_A_JOB.search(line) else None
+                file = self._routes.get(client) if _OF_A_JOB.search(line) else None
                 if file is not None and _written(file, line + b"\n"):
                     return
         with contextlib.suppress(OSError):

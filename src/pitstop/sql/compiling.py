@@ -222,7 +222,7 @@ class _Compiler:
         if isinstance(thing, View):
             return self._view(thing, node, scope)
         if thing is None:
-            raise wrong(node, scope.query, f"Object '{name}' not found")
+            raise wrong(node, scope.query, f"Object '{name}' not found, did you forget to CREATE MAPPING?")
         if name not in self._read:
             self._read[name] = self._mapping(thing, node, scope.query)
         return self._read[name]

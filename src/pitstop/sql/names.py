@@ -114,7 +114,7 @@ def check_view(view: View, place: Place, things: AnyMapping[str, Named]) -> None
         if node.name == view.name:
             raise wrong(node, query, f"View '{view.name}' would read itself")
         if node.name not in things:
-            raise wrong(node, query, f"Object '{node.name}' not found")
+            raise wrong(node, query, f"Object '{node.name}' not found, did you forget to CREATE MAPPING?")
     if view.name in reads([query], things).named:
         raise UsageError(place.prefix + f"View '{view.name}' would read itself")
 

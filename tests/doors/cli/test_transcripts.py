@@ -453,7 +453,7 @@ def test_an_update_that_drops_state_wants_allow_drop_alone_or_with_names_before_
     running(state, text=TWO)
     one = artifact(ONE, "one.py")
     code, out, _ = cli("check", "-j", JOB, one)
-    assert (code, out.splitlines()[-1].startswith("An update that would drop stage 'old' is refused: ")) == (0, True)
+    assert (code, out.splitlines()[-1].startswith("An update that would drop stage 'old' is refused: ")) == (1, True)
     code, _, err = cli("update", JOB, one)
     assert (code, REFUSED in err) == (4, True)
     # Behind the artifact it is the job's.

@@ -140,7 +140,7 @@ def test_a_job_may_be_asked_to_run_in_real_time(ask, state):
     [
         ("CREATE MAPPING log TYPE Rate", "Mapping or view already exists: log"),
         ("CREATE OR REPLACE VIEW log AS SELECT 1", "Mapping or view already exists: log"),
-        ("CREATE VIEW v AS SELECT * FROM nothing", "Object 'nothing' not found"),
+        ("CREATE VIEW v AS SELECT * FROM nothing", "Object 'nothing' not found, did you forget to CREATE MAPPING?"),
         ("CREATE VIEW v AS SELECT * FROM v", "View 'v' would read itself"),
         ("DROP MAPPING nothing", "Mapping does not exist: nothing"),
         ("INSERT INTO log SELECT * FROM numbers", "You must use CREATE JOB statement for a streaming DML query"),

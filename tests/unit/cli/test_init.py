@@ -5,7 +5,7 @@ import ast
 import pytest
 import yaml
 
-from pitstop.cli.init import job_name, project, requirement, requirement_of
+from pitstop.cli.init import job_name, path_of, project, requirement, requirement_of
 from pitstop.errors import UsageError
 
 
@@ -64,16 +64,18 @@ def test_a_folder_that_cannot_name_a_job_is_refused(folder):
 
 
 @pytest.mark.parametrize(
-    ("origin", "line"),
+    ("origin", "line", "path"),
     [
-        ({"url": "file:///a%20b/pitstop", "dir_info": {"editable": True}}, "-e /a b/pitstop"),
-        ({"url": "file:///a/pitstop", "dir_info": {}}, "pitstop @ file:///a/pitstop"),
+        ({"url": "file:///a%20b/pitstop", "dir_info": {"editable": True}}, "-e /a b/pitstop", "/a b/pitstop"),
+        ({"url": "file:///a/pitstop", "dir_info": {}}, "pitstop @ file:///a/pitstop", "/a/pitstop"),
         (
             {"url": "https://h/pitstop-0.1.0-py3-none-any.whl", "archive_info": {}},
             "pitstop @ https://h/pitstop-0.1.0-py3-none-any.whl",
+            None,
         ),
-        ({"url": "https://h/p.git", "vcs_info": {"vcs": "git", "commit_id": "abc"}}, "pitstop @ git+https://h/p.git@abc"),
+        ({"url": "https://h/p.git", "vcs_info": {"vcs": "git", "commit_id": "abc"}}, "pitstop @ git+https://h/p.git@abc", None),
     ],
 )
-def test_the_requirement_is_where_this_pitstop_was_installed_from(origin, line):
+def test_the_requirement_is_where_this_pitstop_was_installed_from_and_a_path_of_this_machine_is_told(origin, line, path):
     assert requirement_of(origin) == line
+    assert path_of(origin) == path

@@ -89,6 +89,18 @@ def test_a_check_compiles_with_the_options_that_are_asked_for(judge):
     assert workers.options == [OPTIONS]
 
 
+def test_a_check_tells_that_another_job_writes_where_a_new_one_would(judge):
+    judge, _, job = judge
+    artifact = Path(job.version.source.artifact)
+    artifact.write_text("# sink: out\n# into: the map 'm'")
+    job = dataclasses.replace(job, version=dataclasses.replace(job.version, plan=Script.read(artifact).plan.to_dict()))
+    judge._registry.save_job(job)
+    (finding,) = judge.check(job.version.source, {}, None, None).findings
+    assert finding.startswith("As a job of its own it would fail. Sink 'out' () writes into the map 'm', as job 'job' (id) does")
+    assert judge.check(job.version.source, {"allow_shared": True}, None, None).findings == ()
+    assert judge.check(job.version.source, {}, job, None).findings == ()
+
+
 def test_an_update_without_a_standby_compiles_with_the_options_that_are_asked_for(judge):
     judge, workers, job = judge
     judge.judge_update(job, job.version.source, OPTIONS, None)

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from pitstop.control.places import refuse_shared, sinks_of, unless_shared
+from pitstop.control.places import refuse_shared, sinks_of, unless_shared, why_no_job
 from pitstop.errors import ConflictError
 from pitstop.model.config import JobConfig
 from pitstop.model.job import Job, JobSource, JobState, Starting, Update, Version, Watched
@@ -120,6 +120,14 @@ def test_a_source_that_reads_what_a_sink_of_its_job_writes_is_refused():
         "the next one: give the sink another place, or the source a narrower pattern, or allow it by --allow-shared (option "
         "allow_shared, in SQL allowShared)."
     )
+
+
+def test_a_job_that_is_not_there_yet_is_told_what_would_let_it_fail():
+    other = job(plan(theirs=HERE), "other")
+    taken = "Sink 'out' (job.py:7) writes into the map 'm', as job 'other' (other) does"
+    assert why_no_job(plan(out=HERE), [other]).startswith(taken)
+    assert why_no_job(circle("out"), []).startswith("Source 'in' (job.py:3) reads what its sink 'out' writes into")
+    assert why_no_job(plan(out=THERE), [other]) is None
 
 
 def test_a_circle_that_a_job_has_already_goes_on_and_no_other_one():

@@ -176,6 +176,16 @@ def test_a_trace_of_sparks_daemon_that_java_has_hung_up_is_left_out_and_no_other
     assert [record["msg"] for record in records(log)] == (lines if left is None else left)
 
 
+def test_the_epoch_in_a_line_of_java_becomes_a_number(tmp_path):
+    log = tmp_path / "runner.log"
+    process = pump(log, facts={"job": "j"})
+    process.stdin.write(b'{"time":"2026-11-30T02:00:00,000","msg":"a \\"epoch\\":\\"7\\"","epoch":"12"}\n')
+    process.stdin.close()
+    assert process.wait(10) == 0
+    (line,) = map(json.loads, log.read_text().splitlines())
+    assert line == {"time": "2026-11-30T02:00:00,000", "msg": 'a "epoch":"7"', "epoch": 12, "job": "j"}
+
+
 def test_the_last_words_of_a_process_that_is_killed_are_written(tmp_path):
     log = tmp_path / "runner.log"
     process = pump(log)

@@ -22,8 +22,9 @@ while "the last line" not in Path(sys.argv[4]).read_text():
 """
 
 
-def line(thread, client=None):
-    fact = f',"engine_client":"{client}"' if client else ""
+def line(thread, client=None, of_task=None):
+    facts = {"engine_client": client, "task_client": of_task}
+    fact = "".join(f',"{key}":"{value}"' for key, value in facts.items() if value)
     return f'{{"time":"2026-11-28T11:10:31,963","level":"WARN","msg":"m","thread":"{thread}"{fact}}}'
 
 
@@ -44,6 +45,12 @@ def test_lines_of_queries_and_tasks_reach_their_processes_without_the_mark(tmp_p
     assert one == [line(query)] * 2
     assert two == [line(task)]
     assert own == ["the last line"]
+
+
+def test_a_line_of_a_task_goes_to_the_process_of_the_task_whoever_has_started_its_thread(tmp_path):
+    task = "Executor task launch worker for task 1.0"
+    one, two, own = printed(tmp_path, [line(task, None, "client-1"), line(task, "client-1", "client-2")])
+    assert (one, two, own) == ([line(task)], [line(task)], ["the last line"])
 
 
 def test_lines_of_pools_of_the_engine_and_of_processes_that_have_gone_stay_in_its_own_log(tmp_path):

@@ -319,7 +319,7 @@ def test_several_inserts_are_one_job_that_reads_each_mapping_once():
         ("INSERT INTO topic SELECT vin, COUNT(*) FROM pings GROUP BY vin", "or SINK INTO a map, topic or table with a key"),
         ("INSERT INTO pings SELECT vin, 1, 2, 3 FROM pings", "INSERT INTO clause is not supported for CsvTail"),
         ("INSERT INTO nothing SELECT vin FROM pings", "Mapping does not exist: nothing"),
-        ("INSERT INTO archive SELECT vin FROM nothing", "Object 'nothing' not found"),
+        ("INSERT INTO archive SELECT vin FROM nothing", "Object 'nothing' not found, did you forget to CREATE MAPPING"),
         ("INSERT INTO archive SELECT vin, colour FROM pings", "Column 'colour' not found in any table"),
         ("INSERT INTO log SELECT vin FROM pings p JOIN cars c ON p.vin = c.__key JOIN trips t USING (vin)", "ambiguous|stream"),
         ("INSERT INTO archive SELECT vin FROM pings", "does not equal number of source items"),

@@ -18,6 +18,7 @@ from pitstop.spark.internals.callbacks import accept_own_peers_only
 from pitstop.spark.internals.daemon import OUTPUT_VARIABLE
 from pitstop.spark.internals.joining import CLIENT_VARIABLE as CLIENT_VARIABLE
 from pitstop.spark.internals.joining import LINE_FACT as LINE_FACT
+from pitstop.spark.internals.joining import TASK_FACT as TASK_FACT
 from pitstop.spark.internals.joining import Clients as Clients
 from pitstop.spark.internals.joining import ClientSession as ClientSession
 from pitstop.spark.internals.joining import Door as Door

@@ -26,6 +26,8 @@ CLIENT_VARIABLE = "PITSTOP_ENGINE_CLIENT"
 """The variable of Python workers that names the process for which they work. It keeps workers of one from working for another."""
 LINE_FACT = "engine_client"
 """The fact in log lines of Java that names the process for which a thread works."""
+TASK_FACT = "task_client"
+"""The fact in log lines of a task that names the process for which it runs."""
 _connect: Callable[[], Any] = java_gateway.launch_gateway
 _CLIENT_SETTING = "spark.pitstop.client"
 """The setting of a session, and of all copies of it, that names the process that it is for (EngineClients.java)."""

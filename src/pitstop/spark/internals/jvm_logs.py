@@ -1,11 +1,16 @@
-"""Levels of the loggers of Spark's JVM, changed while it runs: by log4j's core, which Spark brings along."""
+"""Levels of the loggers of Spark's JVM, and the epoch in lines of its tasks: by log4j, which Spark brings along."""
 
 from __future__ import annotations
 
-from pyspark.sql import SparkSession
+from collections.abc import Callable
+
+from pyspark.sql import DataFrame, SparkSession
 
 from pitstop.machine.log_levels import ROOT, Levels
 from pitstop.spark.internals.jvm import classes
+
+_EPOCH = "mdc.epoch"
+"""The property of tasks that log4j2.properties makes a key of a line. Spark puts those of this beginning into log4j's context."""
 
 
 def apply_to_jvm(spark: SparkSession, levels: Levels) -> None:
@@ -19,3 +24,18 @@ def apply_to_jvm(spark: SparkSession, levels: Levels) -> None:
             configurator.setRootLevel(java_level)
         else:
             configurator.setLevel(name, java_level)
+
+
+def with_epoch_in_lines(write: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, int], None]:
+    """Return a callback of ``foreachBatch`` whose tasks have the key ``epoch`` in the lines that Java logs."""
+
+    def written(rows: DataFrame, epoch: int) -> None:
+        # Python's calls come back on the query's own thread in Java, from which tasks have their properties.
+        context = rows.sparkSession.sparkContext
+        context.setLocalProperty(_EPOCH, str(epoch))
+        try:
+            write(rows, epoch)
+        finally:
+            context.setLocalProperty(_EPOCH, None)  # type: ignore[arg-type]
+
+    return written

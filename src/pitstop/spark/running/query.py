@@ -25,6 +25,7 @@ from pitstop.spark.base.naming import role_column
 from pitstop.spark.base.session import local_folder
 from pitstop.spark.internals.clock import set_interval
 from pitstop.spark.internals.early_watermarks import allow_early_watermarks
+from pitstop.spark.internals.jvm_logs import with_epoch_in_lines
 from pitstop.spark.internals.late_rows import finding_late_rows
 from pitstop.spark.internals.resting_windows import let_windows_rest
 from pitstop.spark.lowering.clock_time import ClockTime
@@ -108,7 +109,7 @@ class RunningQuery:
         writer.tables = dict(tables or {})
         if counted is not None:
             writer.tell_rows(counted)
-        stream = frame.writeStream.outputMode("append").foreachBatch(writer)
+        stream = frame.writeStream.outputMode("append").foreachBatch(with_epoch_in_lines(writer))
         pace = Pace(environment.latency_ms, environment.job_id) if environment.latency_ms else None
         if pace is not None:
             stream = stream.trigger(processingTime=f"{pace.interval_ms} milliseconds")
