@@ -13,7 +13,7 @@ from verify import Key
 sys.path.insert(0, str(Path(__file__).parents[1] / "orders"))
 
 from kafka_node import KafkaNode, broker_jars
-from kafka_topics import committed_messages, make_topics
+from kafka_topics import CommittedReader, make_topics
 
 HERE = Path(__file__).parent
 PINGS, INGESTED = "pings", "ingested"
@@ -28,6 +28,8 @@ class Broker:
 
     def __init__(self, folder: Path) -> None:
         self._node = KafkaNode(folder)
+        self._reader: CommittedReader | None = None
+        self._pings: Counter[Key] = Counter()
 
     @property
     def servers(self) -> str:
@@ -45,9 +47,17 @@ class Broker:
         make_topics(self.servers, (PINGS, INGESTED), PARTITIONS)
 
     def stop(self) -> None:
+        if self._reader is not None:
+            self._reader.close()
         self._node.stop()
 
     def ingested(self) -> Counter[Key]:
-        """Return the pings that the job has committed to its topic."""
-        rows = [json.loads(message.value()) for message in committed_messages(self.servers, INGESTED, PARTITIONS)]
-        return Counter((row["vin"], row["time"]) for row in rows)
+        """Return the pings that the job has committed to its topic. TimeoutError if the topic's end does not come."""
+        if self._reader is None:
+            self._reader = CommittedReader(self.servers, INGESTED, PARTITIONS)
+        messages, whole = self._reader.read()
+        rows = [json.loads(message.value()) for message in messages]
+        self._pings.update((row["vin"], row["time"]) for row in rows)
+        if not whole:
+            raise TimeoutError(f"The end of topic '{INGESTED}' did not come in time.")
+        return self._pings.copy()

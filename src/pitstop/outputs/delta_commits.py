@@ -134,10 +134,10 @@ def noted_commits(folder: Path) -> list[DeltaCommits]:
     return [DeltaCommits(**json.loads(note.read_text())) for note in sorted(folder.glob(f"*{_SUFFIX}"))]
 
 
-def let_others_read(folder: TableFolder, first: int) -> None:
+def let_others_read(folder: TableFolder, first: int, data_too: bool = False) -> None:
     """Give the files of a table's log, from a version on, the permissions that the user's own would have.
 
-    All else of a run is its user's alone. In S3 the bucket says who may read.
+    All else of a run is its user's alone. In S3 the bucket says who may read. ``data_too``: also the files they add.
     """
     if not folder.is_here:
         return
@@ -147,8 +147,16 @@ def let_others_read(folder: TableFolder, first: int) -> None:
     version = first
     while (log_folder / f"{version:020}.json").exists():
         _open_to_others(log_folder / f"{version:020}.json", 0o666)
+        for path in _added(log_folder / f"{version:020}.json") if data_too else ():
+            _open_to_others(folder.path / path, 0o666)
         _open_to_others(log_folder / f"{version:020}.checkpoint.parquet", 0o666)
         version += 1
+
+
+def _added(version: Path) -> list[str]:
+    """Return the paths of the files that a version of a table adds, below the table's folder."""
+    actions = [json.loads(line) for line in lines_of(version.read_text()) if line.strip()]
+    return [unquote(action["add"]["path"]) for action in actions if "add" in action]
 
 
 def _open_to_others(path: Path, mode: int) -> None:

@@ -207,6 +207,20 @@ class PostgresSink(Sink):
 
 
 @dataclass(frozen=True)
+class Compaction:
+    """A way to put the small files of a table together."""
+
+    target_bytes: int
+    """The size that files are to have. Larger ones stay as they are."""
+    epochs: int
+    """The number of epochs after which it is done."""
+
+    def is_due(self, epoch: int) -> bool:
+        """Return True if the table is to be compacted after the epoch of this number."""
+        return (epoch + 1) % self.epochs == 0
+
+
+@dataclass(frozen=True)
 class DeltaSink(Sink):
     """Rows of a Delta table."""
 
@@ -219,6 +233,8 @@ class DeltaSink(Sink):
     """True if columns that the table does not have are added to it."""
     store: S3Store | None = None
     """The way to the store of S3; None: there is none, or the machine's own."""
+    compaction: Compaction | None = None
+    """The compaction of the table's files; None: that is left to others."""
 
 
 @dataclass(frozen=True)

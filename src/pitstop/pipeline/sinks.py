@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from pitstop.errors import UsageError
 from pitstop.kit.ids import check_name
+from pitstop.kit.sizes import bytes_of
 from pitstop.machine.local_paths import local_path
 from pitstop.pipeline.databases import check_postgres_url
 from pitstop.pipeline.iceberg_tables import catalog_properties, check_table_name, partition_fields
@@ -16,6 +17,7 @@ from pitstop.pipeline.kafka_source import TOPIC
 from pitstop.pipeline.kafka_values import written_form
 from pitstop.pipeline.object_stores import S3Store, is_s3, s3_address, store_of
 from pitstop.pipeline.sink import (
+    Compaction,
     CustomSink,
     DeltaSink,
     EpochInfo,
@@ -46,6 +48,9 @@ __all__ = [
     "postgres",
     "spark",
 ]
+
+_COMPACT_EVERY = 100
+"""The number of epochs after which a table with small files is compacted."""
 
 
 def map(
@@ -205,6 +210,8 @@ def delta(
     partition_by: str | Sequence[str] = (),
     schema_mode: str | None = None,
     store: S3Store | Mapping[str, Any] | None = None,
+    target_file_size: str | int | None = None,
+    compact_every: int = _COMPACT_EVERY,
 ) -> Sink:
     """Append rows to a Delta table, exactly once: one commit of its log has all rows of an epoch, and its mark.
 
@@ -213,6 +220,9 @@ def delta(
     by the columns in ``partition_by``. To one that is there rows of the same names and types are appended, and columns that
     the rows do not have are null; ``schema_mode="merge"`` adds columns of the rows that the table does not have. What does not
     fit is refused when the job is checked.
+
+    Each epoch is a commit with files of its own. With a ``target_file_size``, such as ``"128 MB"``, smaller ones are put together
+    after each ``compact_every`` epochs: that epoch takes longer, and readers of a stream read no row again.
 
     When a job goes back from an update, the files of the version that failed are taken out of the table. The sink needs ``pip
     install 'pitstop[delta]'`` where jobs and the server run.
@@ -224,7 +234,13 @@ def delta(
     if schema_mode not in (None, "merge"):
         raise UsageError(f'schema_mode is "merge", or left out, not {schema_mode!r}.')
     columns = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
-    return DeltaSink(address, columns, schema_mode == "merge", reached_by)
+    if type(compact_every) is not int or compact_every < 1:
+        raise UsageError(f"compact_every is a number of epochs from 1 on, not {compact_every!r}.")
+    if target_file_size is None and compact_every != _COMPACT_EVERY:
+        raise UsageError('compact_every needs a target_file_size, such as "128 MB".')
+    size = bytes_of("target_file_size", target_file_size) if target_file_size is not None else None
+    compaction = Compaction(size, compact_every) if size is not None else None
+    return DeltaSink(address, columns, schema_mode == "merge", reached_by, compaction)
 
 
 def iceberg(

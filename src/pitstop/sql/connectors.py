@@ -334,6 +334,8 @@ CONNECTORS = (
             "onLoss": _one_of("fail", "continue"),
             "partitionBy": str,
             "schemaMode": _one_of("merge"),
+            "targetFileSize": lambda text: sinks.delta("/", target_file_size=text),
+            "compactEvery": int,
             **STORE_OPTIONS,
         },
         needed=("path",),

@@ -47,8 +47,11 @@ def write_table(mapping: Mapping) -> Sink:
         if name not in outside:
             raise UsageError(f"Option partitionBy names columns of the mapping, and it has no column {name}")
     partition_by = [outside[name] for name in mapping.names("partitionBy")]
+    compaction: dict[str, Any] = {"target_file_size": mapping.options.get("targetFileSize")}
+    if "compactEvery" in mapping.options:
+        compaction["compact_every"] = int(mapping.options["compactEvery"])
     mode, store = mapping.options.get("schemaMode"), store_in(mapping)
-    return sinks.delta(mapping.options["path"], partition_by=partition_by, schema_mode=mode, store=store)
+    return sinks.delta(mapping.options["path"], partition_by=partition_by, schema_mode=mode, store=store, **compaction)
 
 
 def start_of(text: str) -> str | int:

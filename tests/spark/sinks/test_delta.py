@@ -5,6 +5,7 @@ import json
 import os
 import re
 import threading
+from contextlib import nullcontext
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -543,3 +544,47 @@ def test_an_empty_text_is_no_value_of_a_partition_that_is_never_null(spark, path
     with pytest.raises(EngineError, match="column 'word' of the table is never null, and an empty text to partition by is null"):
         write(spark.createDataFrame([(1, "")], "n bigint, word string"))
     assert DeltaTable(path).version() == 0
+
+
+def test_small_files_become_one_after_so_many_epochs_and_no_row_is_new(write, path):
+    for epoch in range(5):
+        write([2 * epoch, 2 * epoch + 1], epoch, target_file_size="1 MB", compact_every=4)
+    table = DeltaTable(path)
+    assert numbers_in(path) == list(range(10))
+    sizes = [len(DeltaTable(path, version=version).file_uris()) for version in range(table.version() + 1)]
+    operations = [entry["operation"] for entry in reversed(table.history())]
+    at = operations.index("OPTIMIZE")
+    assert (operations.count("OPTIMIZE"), sizes[at], sizes[at - 1] > 1) == (1, 1, True)
+    assert at == len(operations) - 2, "after the fourth of five epochs"
+    changes = [action for action in log_of(path, at) if "add" in action or "remove" in action]
+    assert not any((action.get("add") or action["remove"])["dataChange"] for action in changes)
+
+
+def test_files_stay_small_without_a_target_and_while_an_update_is_on_trial(write, path, monkeypatch):
+    for epoch in range(2):
+        write([epoch], epoch)
+    monkeypatch.setattr("pitstop.control.ports.ownership.NoOtherRun.held", lambda self: nullcontext(3))
+    write([2], 2, target_file_size="1 MB", compact_every=1)
+    assert "OPTIMIZE" not in {entry["operation"] for entry in DeltaTable(path).history()}
+
+
+def test_a_compaction_that_fails_is_a_warning_and_its_epoch_is_written(write, path, monkeypatch):
+    def fails(*_, **__):
+        raise CommitFailedError("another writer was first")
+
+    monkeypatch.setattr("deltalake.table.TableOptimizer.compact", fails)
+    assert write([1, 2], target_file_size="1 MB", compact_every=1) == 2
+    assert numbers_in(path) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"target_file_size": "big"}, 'target_file_size is a size above 0, such as "128 MB" or "1 GiB", not \'big\''),
+        ({"target_file_size": "1 MB", "compact_every": 0}, "compact_every is a number of epochs from 1 on, not 0"),
+        ({"compact_every": 7}, "compact_every needs a target_file_size"),
+    ],
+)
+def test_a_wrong_compaction_is_refused(options, sentence):
+    with pytest.raises(UsageError, match=re.escape(sentence)):
+        ps.sinks.delta("/t", **options)

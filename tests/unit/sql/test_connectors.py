@@ -110,6 +110,8 @@ def mapping(text):
         ("(a INT) TYPE Delta OPTIONS ('path' = '/t', 'start' = 'soon')", "Invalid value for option start: soon"),
         ("(a INT) TYPE Delta OPTIONS ('path' = '/t', 'onRewrite' = 'wait')", "Invalid value for option onRewrite: wait"),
         ("(a INT) TYPE Delta OPTIONS ('path' = '/t', 'partitionBy' = 'b')", "partitionBy names columns .* it has no column b"),
+        ("(a INT) TYPE Delta OPTIONS ('path' = '/t', 'targetFileSize' = 'big')", "Invalid value for option targetFileSize: big"),
+        ("(a INT) TYPE Delta OPTIONS ('path' = '/t', 'compactEvery' = '9')", "compact_every needs a target_file_size"),
         ("(a INT) TYPE Delta OPTIONS ('path' = 'gs://b/t')", "gs://b/t"),
         (
             "(_change_type VARCHAR) TYPE Delta OPTIONS ('path' = '/t', 'changes' = 'true')",

@@ -45,7 +45,12 @@ def write_delta(sink: DeltaSink, rows: DataFrame, context: EpochContext) -> int:
     """Write one epoch's rows, once; return their number. OtherEpochError if the table has another epoch by its name."""
     folder = folder_of(sink)
     with _errors_of_store(folder, context.stage):
-        return _write(sink, rows.drop(ORDER), folder, context)
+        count = _write(sink, rows.drop(ORDER), folder, context)
+    if sink.compaction is not None and sink.compaction.is_due(context.epoch):
+        from pitstop.spark.sinks.delta_compaction import compact
+
+        compact(folder, sink.compaction, context)
+    return count
 
 
 def _write(sink: DeltaSink, rows: DataFrame, folder: TableFolder, context: EpochContext) -> int:
