@@ -7,11 +7,12 @@ import urllib.error
 from types import SimpleNamespace
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 
 from pitstop.errors import EngineError, FencedError, is_of_the_machine
 from pitstop.pipeline.nodes import Node
 from pitstop.spark.base.failures import errors_of_sink, explain, explain_run
-from pitstop.spark.base.prospects import Prospect, prospect
+from pitstop.spark.base.prospects import _LIBRDKAFKA_PASSES, Prospect, prospect
 from tests.unit.spark.test_failures import TRACE
 
 PASSES, UNKNOWN, STAYS = Prospect
@@ -45,6 +46,11 @@ def status(number):
         (of_library(of_library(Exception, name="DatabaseError").__class__, name="OperationalError"), PASSES),
         (of_library(Exception, name="InterfaceError"), PASSES),
         (of_library(of_library(Exception, name="TransportError").__class__, name="PoolTimeout"), PASSES),
+        (KafkaException(KafkaError(KafkaError._TIMED_OUT, "late")), PASSES),
+        (KafkaException(KafkaError(KafkaError.NOT_COORDINATOR, "moved")), PASSES),
+        (KafkaException(KafkaError(KafkaError.INVALID_PRODUCER_EPOCH, "stood still")), PASSES),
+        (KafkaException(KafkaError(KafkaError.MSG_SIZE_TOO_LARGE, "10 MB")), UNKNOWN),
+        (KafkaException(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED, "no")), UNKNOWN),
         (status(503), PASSES),
         (status(429), PASSES),
         (caused_by(RuntimeError("could not write"), ConnectionResetError("gone")), PASSES),
@@ -89,6 +95,11 @@ def test_what_a_writer_raises_names_its_sink_and_place(error, details):
     assert is_of_the_machine(told) is ("away" in details)
 
 
+def test_codes_of_librdkafka_that_may_pass_are_those_that_it_has():
+    codes = {KafkaError(getattr(KafkaError, name)).name() for name in dir(KafkaError) if name.isupper()}
+    assert codes >= _LIBRDKAFKA_PASSES
+
+
 def test_an_error_of_ours_goes_through_a_sink_as_it_is():
     with pytest.raises(FencedError), errors_of_sink(NODE):
         raise FencedError("another run has the job")
@@ -112,6 +123,9 @@ PASSING = {"restartable": True, "passing": True}
         ("psycopg2.OperationalError: could not connect to server", PASSING),
         ("httpx.ConnectTimeout: timed out", PASSING),
         ("socket.gaierror: [Errno -3] Temporary failure in name resolution", PASSING),
+        ('cimpl.KafkaException: KafkaError{code=_TIMED_OUT,val=-185,str="Failed to get committed offsets"}', PASSING),
+        ('cimpl.KafkaException: KafkaError{code=MSG_SIZE_TOO_LARGE,val=10,str="Broker: Message size too large"}', {}),
+        ("ValueError: KafkaError{code=_TIMED_OUT,val=-185} is what the row says", {}),
         ("ValueError: ConnectionError: is what the row says", {}),
         ("KeyError: 'b'", {}),
         ("psycopg2.ProgrammingError: no such table", {}),

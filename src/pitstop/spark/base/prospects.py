@@ -57,6 +57,20 @@ _JAVA_PASSES = re.compile(
     r"|NotCoordinator|CoordinatorNotAvailable|BrokerNotAvailable)Exception|java\.util\.concurrent\.TimeoutException: Cannot fetch"
     r"|java\.sql\.SQL(?:Transient|Recoverable|NonTransientConnection|Timeout)\w*Exception|\S*\.CommunicationsException).*)$"
 )
+_LIBRDKAFKA_ERROR = "KafkaException"
+_OF_LIBRDKAFKA = re.compile(r"KafkaError\{code=(\w+),")
+_LIBRDKAFKA_PASSES = frozenset(
+    {
+        *("_TIMED_OUT", "_MSG_TIMED_OUT", "_TRANSPORT", "_ALL_BROKERS_DOWN", "_RESOLVE", "_WAIT_COORD", "_RETRY"),
+        *("REQUEST_TIMED_OUT", "NETWORK_EXCEPTION", "BROKER_NOT_AVAILABLE", "REPLICA_NOT_AVAILABLE", "LEADER_NOT_AVAILABLE"),
+        *("NOT_LEADER_FOR_PARTITION", "FENCED_LEADER_EPOCH", "KAFKA_STORAGE_ERROR"),
+        *("NOT_ENOUGH_REPLICAS", "NOT_ENOUGH_REPLICAS_AFTER_APPEND", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"),
+        "COORDINATOR_LOAD_IN_PROGRESS",
+        # A broker ends the transaction of a process that stood still; the next attempt begins another one.
+        *("CONCURRENT_TRANSACTIONS", "INVALID_PRODUCER_EPOCH", "INVALID_TXN_STATE", "PRODUCER_FENCED", "_FENCED", "_STATE"),
+    }
+)
+"""Codes of librdkafka's errors after which another attempt may succeed. Names that begin with ``_`` are of the client itself."""
 _RETRIED_STATUS = frozenset({408, 425, 429})
 """HTTP statuses below 500 that ask the client to try again."""
 
@@ -78,7 +92,9 @@ def passes_in_worker(trace: str) -> str | None:
         return None
     errors = [line for line in lines if _head(line).endswith(_ENDINGS) and ":" in line and " " not in _head(line)]
     last = next((line for line in reversed(errors) if not line.startswith(_OF_JAVA)), None)
-    return last if last is not None and _head(last).rpartition(".")[2] in _PASSING else None
+    name = _head(last).rpartition(".")[2] if last is not None else ""
+    passes = name in _PASSING or (name == _LIBRDKAFKA_ERROR and _passes_in_librdkafka(str(last)))
+    return last if passes else None
 
 
 def passes_in_java(trace: str) -> str | None:
@@ -101,7 +117,15 @@ def _passes(error: BaseException) -> bool:
         return status >= 500 or status in _RETRIED_STATUS
     if isinstance(error, (socket.gaierror, socket.herror, ssl.SSLError)):
         return not isinstance(error, ssl.SSLCertVerificationError)
+    if type(error).__name__ == _LIBRDKAFKA_ERROR:
+        return _passes_in_librdkafka(str(error))
     return (isinstance(error, OSError) and error.errno in _OF_NETWORK) or _named(error, _PASSING)
+
+
+def _passes_in_librdkafka(text: str) -> bool:
+    """Return True if a text is about an error of librdkafka that may pass."""
+    match = _OF_LIBRDKAFKA.search(text)
+    return match is not None and match[1] in _LIBRDKAFKA_PASSES
 
 
 def _status(error: BaseException) -> int | None:
