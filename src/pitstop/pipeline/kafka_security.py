@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -11,6 +10,7 @@ from typing import Any, Literal
 
 from pitstop.errors import UsageError
 from pitstop.machine.named_secrets import is_reference
+from pitstop.pipeline.option_texts import OptionValue
 
 MECHANISMS = ("SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN")
 _OF_SETTINGS = ("security.", "sasl.", "ssl.")
@@ -18,7 +18,7 @@ _OF_SETTINGS = ("security.", "sasl.", "ssl.")
 
 
 @dataclass(frozen=True)
-class KafkaSecurity:
+class KafkaSecurity(OptionValue):
     """The way in which brokers and clients know each other. :func:`kafka_security` makes one."""
 
     tls: bool = True
@@ -37,17 +37,6 @@ class KafkaSecurity:
     """The secret with the password."""
     mechanism: str = MECHANISMS[0]
     """The way to sign in: SCRAM-SHA-512, SCRAM-SHA-256 or PLAIN."""
-
-    def to_text(self) -> str:
-        """Return it as an option of a source."""
-        usual = KafkaSecurity()
-        parts = dataclasses.asdict(self)
-        return json.dumps({name: value for name, value in parts.items() if value != getattr(usual, name)}, sort_keys=True)
-
-    @classmethod
-    def from_text(cls, text: str) -> KafkaSecurity:
-        """Return the value of :meth:`to_text`."""
-        return cls(**json.loads(text))
 
 
 def kafka_security(

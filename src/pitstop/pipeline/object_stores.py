@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from urllib.parse import urlsplit
 from pitstop.errors import UsageError
 from pitstop.machine.local_paths import scheme_of
 from pitstop.machine.named_secrets import is_reference
+from pitstop.pipeline.option_texts import OptionValue
 
 STORE = "s3Store"
 """The option of a source with the text of its S3Store."""
@@ -26,7 +26,7 @@ _SECRETS = ("access_key", "secret_key", "session_token")
 
 
 @dataclass(frozen=True)
-class S3Store:
+class S3Store(OptionValue):
     """The way to a store of S3. :func:`s3_store` makes one."""
 
     endpoint: str | None = None
@@ -41,17 +41,6 @@ class S3Store:
     """The secret with the secret part of that key."""
     session_token: str | None = None
     """The secret with the token of temporary credentials."""
-
-    def to_text(self) -> str:
-        """Return it as an option of a source."""
-        usual = S3Store()
-        parts = dataclasses.asdict(self)
-        return json.dumps({name: value for name, value in parts.items() if value != getattr(usual, name)}, sort_keys=True)
-
-    @classmethod
-    def from_text(cls, text: str) -> S3Store:
-        """Return the value of :meth:`to_text`."""
-        return cls(**json.loads(text))
 
 
 def s3_store(
