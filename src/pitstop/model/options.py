@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -11,6 +12,7 @@ from typing import Any
 from pitstop.errors import UsageError
 from pitstop.kit import durations
 
+_NUMBER = re.compile(r"\d+(\.\d+)?")
 Reader = Callable[[str, Any], Any]
 """``(name, value as written)`` -> the value to keep; raises UsageError with a sentence that names the option."""
 
@@ -95,8 +97,9 @@ def yes_or_no(name: str, value: Any) -> bool:
 
 
 def duration_ms(name: str, value: Any) -> int:
-    """A duration in milliseconds, from text such as ``10 seconds`` or a number of seconds."""
-    return durations.milliseconds(value, name)
+    """A duration in milliseconds, from text such as ``10 seconds`` or a number of seconds, which may be a text, too."""
+    is_number = isinstance(value, str) and _NUMBER.fullmatch(value.strip()) is not None
+    return durations.milliseconds(float(value) if is_number else value, name)
 
 
 def more_than_nothing(read: Reader) -> Reader:

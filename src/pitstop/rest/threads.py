@@ -30,8 +30,8 @@ class ForSql:
     """For calls that wait for the next rows of a query; whoever goes away leaves them, and closes the query."""
 
     @classmethod
-    def of(cls, role: str) -> ForSql:
-        kinds = _Kind(f"pitstop_{role}_parsing", 2), _Kind(f"pitstop_{role}_stating", 40)
+    def of(cls, role: str, parsing: int) -> ForSql:
+        kinds = _Kind(f"pitstop_{role}_parsing", parsing), _Kind(f"pitstop_{role}_stating", 40)
         return cls(*kinds, _Kind(f"pitstop_{role}_following", 32, abandon=True))
 
 
@@ -68,4 +68,4 @@ peeking = _Kind("pitstop_peeking", 8)
 """For calls that wait for rows of a run's next epoch. Only operators make them, and viewers who look in keep none waiting."""
 exporting_for_viewers = _Kind("pitstop_exporting_for_viewers", 1)
 """For viewers' calls that start a process. They never take all the processes that there may be at once (launchers.worker)."""
-operators_sql, viewers_sql = ForSql.of("operators"), ForSql.of("viewers")
+operators_sql, viewers_sql = ForSql.of("operators", parsing=2), ForSql.of("viewers", parsing=1)

@@ -151,6 +151,22 @@ def test_what_goes_on_without_an_end_is_refused_once_it_is_too_large(state):
     assert len(received) == (MOST_BYTES >> 20) + 1
 
 
+@pytest.mark.parametrize("says_its_length", [True, False])
+def test_a_viewer_sends_no_more_than_a_long_query(state, says_its_length):
+    access = Access("operators", frozenset({"testserver"}), "viewers")
+    content = json.dumps({"statements": "SELECT 1 " + " " * gate.VIEWER_BYTES}).encode()
+    with TestClient(application(state, access)) as client:
+
+        def answer(token, sent):
+            headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+            return client.post("/api/v1/sql", content=sent if says_its_length else iter([sent]), headers=headers)
+
+        refused = answer("viewers", content)
+        assert (refused.status_code, refused.json()["code"]) == (413, "TOO_LARGE")
+        assert answer("viewers", content[: gate.VIEWER_BYTES]).status_code == 400, "half a text is read, and is no JSON"
+        assert answer("operators", content).json().get("code") != "TOO_LARGE"
+
+
 def test_an_artifact_may_be_larger_than_other_requests(http):
     files = {"request": (None, '{"artifact": "job.py"}'), "artifact": ("job.py", b"#" * (MOST_BYTES + 1))}
     assert http.post("/api/v1/jobs", files=files).status_code == 201

@@ -281,7 +281,7 @@ def test_a_text_has_a_limit_of_its_own_and_a_large_one_is_not_read_where_all_req
         loop = client.portal.call(threading.get_ident)
 
         def status(content):
-            headers = {"Authorization": f"Bearer {VIEWER}", "Content-Type": "application/json"}
+            headers = {"Authorization": f"Bearer {OPERATOR}", "Content-Type": "application/json"}
             return client.post("/api/v1/sql", content=content, headers=headers).status_code
 
         assert status(b'{"statements": "SHOW JOBS"}') == 200

@@ -171,6 +171,14 @@ GOOD = {
     "allow_drop": "speed,trips",
     "seek": "orders=earliest",
 }
+
+
+@pytest.mark.parametrize("value", ["0", "5", "0.25", " 5 "])
+def test_a_number_is_in_seconds_also_as_the_text_that_a_command_line_has(value):
+    config = JobConfig.from_options({"snapshot_interval": value, "max_latency": value})
+    assert (config.snapshot_interval_ms, config.max_latency_ms) == (float(value) * 1000, float(value) * 1000)
+
+
 NUMBERS_OF = {"max_accumulated_records": 10**15, "partitions": 100_000, "weight": 100}
 DURATIONS = (
     "snapshot_interval",
