@@ -9,6 +9,7 @@ CHAINS ?= 30
 SEED ?= 1
 SCHEDULES ?= 5000
 MINUTES ?= 10
+STATEMENTS ?= 300
 ORDERS ?= 200000
 MEASURES ?=
 BEFORE ?=
@@ -29,14 +30,14 @@ SPREAD = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # What holds with a store in PostgreSQL, too.
 ON_POSTGRES := tests/contract tests/unit/store tests/postgres tests/spark/sinks/test_postgres.py tests/spark/sources/test_postgres.py tests/e2e/test_postgres_source.py
 # What needs a broker that asks nobody to sign in: on a small one in the tiers, on Apache Kafka in `make test-kafka`.
-ON_KAFKA := $(addprefix tests/spark/sources/test_kafka,.py _places.py _avro.py _protobuf.py _debezium.py _sizes.py) tests/spark/sinks/test_kafka.py tests/spark/sinks/test_kafka_avro.py tests/spark/adopting/test_offsets.py tests/spark/adopting/test_sources.py tests/e2e/test_kafka.py tests/e2e/test_kafka_operations.py
+ON_KAFKA := $(addprefix tests/spark/sources/test_kafka,.py _backlog.py _places.py _avro.py _protobuf.py _debezium.py _sizes.py) tests/spark/sinks/test_kafka.py tests/spark/sinks/test_kafka_avro.py tests/spark/adopting/test_offsets.py tests/spark/adopting/test_sources.py tests/e2e/test_kafka.py tests/e2e/test_kafka_operations.py
 # Markers of the tiers (CONTRIBUTING.md): what CI runs after `make test`, and what has a target of its own alone.
 LONG := rules or long
 APART := matrix or hosts or members or page or kubernetes
 # Servers, runs and Spark's Python workers start by the thousand in the tests: each would compile what it imports anew where this is set.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install docs dist demo story story-page story-kafka test-kafka test test-fast test-long compatibility support-matrix stage-chains soak fuzz test-security chaos simulation test-postgres test-hosts test-members web test-web kubernetes-rig tutorial test-kubernetes \
+.PHONY: help install docs dist demo story story-page dashboard story-kafka test-kafka test test-fast test-long compatibility support-matrix stage-chains soak fuzz test-security chaos simulation test-postgres test-hosts test-members web test-web kubernetes-rig tutorial test-kubernetes \
 	bench bench-beside bench-peers lint lock pictures clean
 
 help:
@@ -44,6 +45,7 @@ help:
 	@echo "make demo [SECONDS=60] [MEMBERS=2] [KAFKA=1]  the fleet example: simulators, ingest job, live counts; on members; through Kafka"
 	@echo "make story              the update of a running job, step by step, with checks; then once more in a browser"
 	@echo "make story-page         the second half alone; its pictures are those of docs/page.md"
+	@echo "make dashboard          the picture of the dashboard in docs/metrics.md, with what a real Prometheus has"
 	@echo "make story-kafka [ORDERS=200000] [SEED=1]  a job on Kafka is killed and changed; PostgreSQL, Delta and Kafka are exact"
 	@echo "make test [WHOLE=1]     the tests, of Spark's a quarter and of the doors' half;  make test-fast: the pure layers, in seconds"
 	@echo "make test-long [SHORT=1]  ten kills, updates, a former release's data, every stateful stage and rule"
@@ -100,6 +102,9 @@ story-page: $(WEB)
 	@mkdir -p docs/pictures
 	@cd examples/fleet && exec ../../$(PY) story_page.py --pictures ../../docs/pictures
 
+dashboard: $(STAMP) docs
+	@$(PY) -m tests.deploy.dashboard docs/pictures/dashboard.svg
+
 story-kafka: $(STAMP)
 	@scripts/with-postgres $(PY) examples/orders/orders_story.py --orders $(ORDERS) --seed $(SEED)
 
@@ -128,7 +133,7 @@ fuzz: $(STAMP)
 	@$(PY) -m tests.fuzz --minutes $(MINUTES) --seed $(SEED)
 
 test-security: $(STAMP) classes
-	@$(PY) -m pytest tests/security
+	@PITSTOP_SECURITY_STATEMENTS=$(STATEMENTS) PITSTOP_SECURITY_SEED=$(SEED) $(PY) -m pytest tests/security
 	@$(PY) -m tests.security --minutes $(MINUTES) --seed $(SEED)
 
 chaos: $(STAMP)

@@ -59,8 +59,8 @@ def names():
 class Prometheus:
     """A running Prometheus: its API."""
 
-    def __init__(self, process, http, log):
-        self._process, self._http, self._log = process, http, log
+    def __init__(self, process, http, log, url):
+        self._process, self._http, self._log, self.url = process, http, log, url
 
     def ask(self, path, **parameters):
         """Return the data of an answer; None while it starts."""
@@ -122,7 +122,7 @@ def running(folder, url, token, every="1s", strangers=()):
     with (folder / "log").open("w") as log, httpx2.Client(base_url=f"http://{address}/api/v1", trust_env=False) as http:
         process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log)
         try:
-            yield Prometheus(process, http, folder / "log")
+            yield Prometheus(process, http, folder / "log", f"http://{address}")
         finally:
             process.terminate()
             process.wait(SECONDS)
