@@ -8,6 +8,7 @@ import os
 import resource
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
@@ -32,6 +33,9 @@ from pitstop.store.urls import store_url
 
 REQUEST_SECONDS = 10
 """The longest that requests may go on when the server ends."""
+SWITCH_SECONDS = 0.0005
+"""The time after which a thread gives way to others. All clients wait for the one of requests, which a thread that reads a long
+query holds up several times in each. Python's own time is ten times that."""
 OLD_COLLECTIONS = 1000
 """The number of collections of younger objects before the oldest are looked at, too. Python's own number is 10."""
 
@@ -91,6 +95,7 @@ def _serve(plane: ControlPlane, access: Access, listener: socket.socket, say: Ca
     server = _Server(config, plane.release_waiters)
     plane.start(server.ask_to_end)
     _stop_clients_seldom()
+    sys.setswitchinterval(SWITCH_SECONDS)
     with _ending_on_signals(server):
         say()
         server.run(sockets=[listener])
