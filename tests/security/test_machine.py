@@ -32,6 +32,8 @@ CREATE JOB counted AS SINK INTO counts SELECT CAST(sequence % 2 AS VARCHAR), COU
 """
 SECONDS = 60.0
 """The longest that an epoch or a query may take on a busy machine: a stranger once stopped them for 15 minutes."""
+HANGING_SECONDS = 20.0
+"""The longest that a port may keep the connection of somebody who does not know its secret, on a busy machine."""
 
 
 class Strangers:
@@ -158,6 +160,41 @@ def test_another_user_of_the_machine_stops_nothing_and_reads_nothing(server, ope
     for path, status in (("/healthz", 200), ("/api/v1/jobs", 401), ("/metrics", 401), ("/api/v1/events", 401)):
         with as_nobody():
             assert httpx2.get(stack.url + path, timeout=30).status_code == status
+
+
+@pytest.mark.parametrize("members", [0, 1])
+def test_each_port_hangs_up_on_another_user_who_does_not_know_its_secret(open_folder, members):
+    from stack import Stack
+
+    with Stack(open_folder) as stack:
+        client = stack.start_server(members=members)
+        client.sql(SETUP)
+        client.job("counted").wait_started(200)
+        before = rows(client)
+        ports = listening(*(psutil.Process(each.pid) for each in stack._processes.values()))
+        assert len(ports) >= 3, "server, members and Spark listen"
+        assert {port: answer for port in ports if (answer := _answer(port)) not in HUNG_UP} == {}
+        asked = time.monotonic()
+        while rows(client) <= before:
+            assert time.monotonic() - asked < SECONDS, "the job stands still"
+
+
+HUNG_UP = ("refused", "closed")
+
+
+def _answer(port):
+    """Send nine bytes to a port as the other user: return what becomes of the connection."""
+    with as_nobody():
+        try:
+            with socket.create_connection(("127.0.0.1", port), timeout=HANGING_SECONDS) as connection:
+                connection.sendall(b"\0\0\0\5abcde")
+                while connection.recv(65536):
+                    pass
+        except TimeoutError:
+            return f"open after {HANGING_SECONDS:.0f} s"
+        except OSError:
+            return "refused"
+    return "closed"
 
 
 def _unix(process):
