@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from deltalake import CommitProperties, DeltaTable
 from deltalake.exceptions import DeltaError
 
@@ -38,8 +36,6 @@ def compact(folder: TableFolder, compaction: Compaction, context: EpochContext) 
         sentence = str(error).partition("\n")[0]
         run.log("WARN", "pitstop.sink", f"Sink '{stage}': the small files of {folder} stay as they are: {sentence}")
         return
-    if isinstance(figures, str):
-        figures = json.loads(figures)
     if figures["numFilesRemoved"]:
         counts = f"{figures['numFilesRemoved']} files became {figures['numFilesAdded']}"
         run.log("INFO", "pitstop.sink", f"Sink '{stage}' compacted {folder}: {counts}")
