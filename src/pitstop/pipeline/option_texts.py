@@ -11,7 +11,7 @@ class OptionValue:
     """The base of frozen dataclasses whose fields are JSON values with a default."""
 
     def to_text(self) -> str:
-        """Return it as an option of a source: the fields that have not their default."""
+        """Return the fields that differ from their default, as an option of a source."""
         parts = {each.name: getattr(self, each.name) for each in fields(cast("Any", self))}
         usual = {each.name: each.default for each in fields(cast("Any", self))}
         return json.dumps({name: part for name, part in parts.items() if part != usual[name]}, sort_keys=True)

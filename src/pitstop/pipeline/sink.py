@@ -208,12 +208,12 @@ class PostgresSink(Sink):
 
 @dataclass(frozen=True)
 class Compaction:
-    """A way to put the small files of a table together."""
+    """The rule by which a sink merges the small files of its table."""
 
     target_bytes: int
     """The size that files are to have. Larger ones stay as they are."""
     epochs: int
-    """The number of epochs after which it is done."""
+    """The number of epochs between two compactions."""
 
     def is_due(self, epoch: int) -> bool:
         """Return True if the table is to be compacted after the epoch of this number."""

@@ -57,7 +57,7 @@ class EngineOutput:
         clients = dict(_FACTS.findall(line))
         if clients:
             line = _FACTS.sub(b"", line)
-            # The thread of a task may have the fact of the thread that started it, for another process.
+            # The thread of a task inherits LINE_FACT from the thread that started it, perhaps for another process.
             client = clients.get(TASK_FACT.encode()) or clients[LINE_FACT.encode()]
             with self._lock:
                 file = self._routes.get(client) if _OF_A_JOB.search(line) else None

@@ -34,8 +34,8 @@ from pitstop.store.urls import store_url
 REQUEST_SECONDS = 10
 """The longest that requests may go on when the server ends."""
 SWITCH_SECONDS = 0.0005
-"""The time after which a thread gives way to others. All clients wait for the one of requests, which a thread that reads a long
-query holds up several times in each. Python's own time is ten times that."""
+"""The seconds after which a busy thread lets others run. One thread answers all requests, and a thread that reads a long query
+delays each of them by this, several times. Python's default is ten times as long."""
 OLD_COLLECTIONS = 1000
 """The number of collections of younger objects before the oldest are looked at, too. Python's own number is 10."""
 

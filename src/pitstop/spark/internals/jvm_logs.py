@@ -10,7 +10,7 @@ from pitstop.machine.log_levels import ROOT, Levels
 from pitstop.spark.internals.jvm import classes
 
 _EPOCH = "mdc.epoch"
-"""The property of tasks that log4j2.properties makes a key of a line. Spark puts those of this beginning into log4j's context."""
+"""The property of tasks that log4j2.properties writes as a key of each line. Spark copies properties that begin with ``mdc.``."""
 
 
 def apply_to_jvm(spark: SparkSession, levels: Levels) -> None:

@@ -12,14 +12,14 @@ from pitstop.spark.sinks import EpochContext
 
 
 def compact(folder: TableFolder, compaction: Compaction, context: EpochContext) -> None:
-    """Put the small files of a table together. What goes wrong is a warning: the rows are there, and the next time may succeed.
+    """Merge the small files of a table. An error is a warning: the rows are in the table, and the next compaction may succeed.
 
-    Nothing is done while a new version of the job is on trial, for the files of a version that fails are taken out again.
+    While a new version of the job is on trial nothing is merged: if the version fails, its files are taken out of the table.
     """
     run, stage = context.run, context.stage
     try:
         table = DeltaTable(**folder.delta)
-        # A later run of the job has written none of the files that this one has read the names of, so none can be in its trial.
+        # The table is read first: files of a version that goes on trial after this question are not among those that are merged.
         with run.ownership.held() as update:
             if update is not None:
                 return
