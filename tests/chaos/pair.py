@@ -13,7 +13,8 @@ from pitstop.store.database import open_database
 from pitstop.store.registry import SqlRegistry
 from tests.chaos.cluster import START_SECONDS, ChaosFailedError, Cluster
 from tests.chaos.postgres import Postgres
-from tests.postgres.planes import Plane, free_port
+from tests.ports import free_port
+from tests.postgres.planes import Plane
 
 
 class Pair(Cluster):

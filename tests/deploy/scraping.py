@@ -4,7 +4,6 @@ import contextlib
 import json
 import re
 import shutil
-import socket
 import subprocess
 import threading
 import time
@@ -14,6 +13,8 @@ from pathlib import Path
 import httpx2
 import pytest
 import yaml
+
+from tests.ports import free_port
 
 ROOT = Path(__file__).parents[2]
 PROMETHEUS, GRAFANA = ROOT / "deploy" / "prometheus", ROOT / "deploy" / "grafana"
@@ -114,9 +115,7 @@ def running(folder, url, token, every="1s", strangers=()):
     config["global"] = {"evaluation_interval": "500ms", "scrape_timeout": every}
     (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
     shutil.copy(RULES, folder)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{free.getsockname()[1]}"
+    address = f"127.0.0.1:{free_port()}"
     command = [tool("prometheus"), "--config.file=prometheus.yml", "--storage.tsdb.path=data"]
     command.append(f"--web.listen-address={address}")
     with (folder / "log").open("w") as log, httpx2.Client(base_url=f"http://{address}/api/v1", trust_env=False) as http:

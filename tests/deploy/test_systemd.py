@@ -4,7 +4,6 @@ import contextlib
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import sysconfig
@@ -20,6 +19,7 @@ from pitstop.kit.waiting import wait_until
 from pitstop.main.commands import commands
 from pitstop.main.settings_file import settings_of
 from pitstop.model.job import JobState
+from tests.ports import free_port
 
 ROOT = Path(__file__).parents[2]
 UNIT, SETTINGS = ROOT / "deploy" / "systemd" / "pitstop.service", ROOT / "deploy" / "systemd" / "pitstop.toml"
@@ -143,9 +143,7 @@ class Machine:
 
 @pytest.fixture
 def port():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
+    return free_port()
 
 
 @pytest.fixture

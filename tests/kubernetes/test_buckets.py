@@ -1,7 +1,6 @@
 """Code of jobs from S3, as a server that speaks its protocol gives it."""
 
 import shutil
-import socket
 
 import httpx2
 import pytest
@@ -13,6 +12,7 @@ from pitstop.operator.artifacts import code_of
 from pitstop.operator.resources.job import JetJobSpec
 from tests.kubernetes.operating import JAR, make_jar
 from tests.kubernetes.rig.processes import RigProcess, plain_variables
+from tests.ports import free_port
 
 SECONDS = 30
 
@@ -34,11 +34,6 @@ def endpoint(tools, tmp_path_factory):
     finally:
         server.stop()
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return taken.getsockname()[1]
 
 
 def answers(url):

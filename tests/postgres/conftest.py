@@ -5,7 +5,8 @@ import os
 import pytest
 
 from tests.gateways import gateway
-from tests.postgres.planes import Plane, free_port
+from tests.ports import free_port
+from tests.postgres.planes import Plane
 from tests.postgres.server import new_database
 
 if "PITSTOP_TEST_POSTGRES" not in os.environ:

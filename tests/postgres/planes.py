@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -49,12 +48,6 @@ class Plane:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def until(condition, seconds, what):

@@ -13,7 +13,8 @@ from pitstop.launchers.processes import handle_in, is_alive, kill_all
 from pitstop.model.cluster import SparkCluster
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import JobState
-from tests.postgres.planes import Plane, free_port, until
+from tests.ports import free_port
+from tests.postgres.planes import Plane, until
 from tests.postgres.server import new_database
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(600)]

@@ -8,7 +8,8 @@ import pytest
 
 from pitstop.errors import PitstopError
 from pitstop.kit.waiting import wait_until
-from tests.postgres.planes import Plane, free_port
+from tests.ports import free_port
+from tests.postgres.planes import Plane
 from tests.postgres.server import empty_database, new_database
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]

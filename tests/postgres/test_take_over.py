@@ -12,7 +12,8 @@ import pytest
 
 from pitstop.model.job import JobState
 from tests.folders import everything_below
-from tests.postgres.planes import Plane, free_port, until
+from tests.ports import free_port
+from tests.postgres.planes import Plane, until
 from tests.postgres.server import new_database
 from tests.wires import Wire
 

@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +15,7 @@ from obstore.store import S3Store
 
 import pitstop as ps
 from pitstop.kit.waiting import wait_until
+from tests.ports import free_port
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "scripts" / "moto"
@@ -126,8 +126,3 @@ class ObjectStore:
             return httpx2.get(self.direct).is_success
         except httpx2.HTTPError:
             return False
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as door:
-        return door.getsockname()[1]

@@ -1,13 +1,13 @@
 """Every error is one sentence on standard error, and its exit code is that of its kind."""
 
 import os
-import socket
 
 import pytest
 
 from pitstop.main.commands import commands
 from pitstop.model.job import JobState
 from tests.doors.doors import brought_to, running
+from tests.ports import free_port
 
 HINT = "\n\nTo see the full stack trace, re-run with the -v/--verbosity option\n"
 NAMES = "use letters, digits, '_', '.', '-' and blanks, starting with a letter or digit, 200 characters at most."
@@ -222,9 +222,7 @@ def test_a_token_is_never_an_argument(bare):
 
 
 def test_no_server(bare):
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{probe.getsockname()[1]}"
+    url = f"http://127.0.0.1:{free_port()}"
     sentence = f"No Pitstop server answers at {url}: start one with 'pitstop serve' or give its address with --url."
     assert bare("-t", url, "list-jobs") == (AWAY, "", f"ERROR: {sentence}{HINT}")
 

@@ -16,6 +16,7 @@ from pitstop.rest.waiting import Waiters
 from pitstop.service.api import SubmitRequest
 from tests.doors.conftest import TOKEN
 from tests.doors.doors import brought_to, request, running, serving
+from tests.ports import free_port
 
 
 @pytest.fixture
@@ -46,12 +47,6 @@ def answering():
         server.shutdown()
         server.server_close()
         thread.join(5)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def test_a_connection_asks_by_itself_whether_the_other_side_is_there(serve, state):

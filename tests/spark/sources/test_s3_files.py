@@ -12,8 +12,8 @@ from pitstop.spark.lowering.compile import compile_pipeline
 from pitstop.spark.lowering.looking import findings
 from pitstop.spark.lowering.lowering import Lowering
 from tests.folders import everything_below
+from tests.ports import free_port
 from tests.spark.harness import Collected, Harness, check
-from tests.stores.object_store import free_port
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 SCHEMA = "n bigint, part string"

@@ -13,7 +13,8 @@ from pitstop.outputs.delta_commits import DeltaCommits, noted_commits
 from pitstop.outputs.table_folders import LOG_FOLDER, StoreRefusalError, TableFolder, resolved_address
 from pitstop.spark.sources.delta_log import DeltaLog
 from pitstop.spark.sources.delta_rows import rows_of
-from tests.stores.object_store import ObjectStore, free_port
+from tests.ports import free_port
+from tests.stores.object_store import ObjectStore
 
 ADDRESS = "s3a://tables/shop/orders"
 
