@@ -145,6 +145,28 @@ def test_the_title_says_where_one_is(seat):
     assert page.title() == "vehicles · Pitstop"
 
 
+def test_words_narrow_the_events_of_a_job(seat):
+    page = seat().go("/jobs/fleet-ingest?tab=events")
+    events = page.get_by_label("Events", exact=True)
+    events.get_by_text("asked for by a user").or_(events.get_by_text("by itself")).first.wait_for()
+    search = page.get_by_label("Only with these words")
+    search.fill("SNAPSHOT monday")
+    events.get_by_text("by itself").first.wait_for(state="detached")
+    assert events.get_by_role("link", name="monday").count() == 1
+    search.fill("monday of another job")
+    page.get_by_text("No event has these words.").wait_for()
+
+
+def test_words_narrow_the_audit_trail(seat):
+    page = seat().go("/cluster?tab=audit")
+    rows = page.get_by_label("Audit").get_by_role("row")
+    rows.filter(has_text="Export a snapshot of fleet-ingest").wait_for()
+    page.get_by_label("Only with these words").fill("snapshot FLEET")
+    rows.filter(has_text="Submit a job").first.wait_for(state="detached")
+    assert rows.count() == 2, "the head, and that one"
+    rows.filter(has_text="Export a snapshot of fleet-ingest").wait_for()
+
+
 def test_what_fails_is_told_first_and_in_words(seat):
     page = seat().go("/")
     first = page.get_by_role("alert").first

@@ -1,6 +1,7 @@
 /** What the palette offers for what was typed: places, things by their names, and what can be done with a job. */
 import type { Job, MapFacts, Snapshot } from "../api/client";
 import { jobNamed } from "../logic/jobNamed";
+import { hasWords, wordsOf } from "../logic/search";
 import { PALETTE_VERBS, type PaletteVerb, type Refusals, VERBS } from "../logic/verbs";
 
 export type PlacePath = "/" | "/jobs" | "/submit" | "/snapshots" | "/maps" | "/sql" | "/cluster";
@@ -38,10 +39,7 @@ const PLACES: { path: PlacePath; label: string; description: string }[] = [
 /** What fits, in groups; verbs only for jobs that a word of the query names. */
 export function entriesFor(query: string, lists: Lists): Group[] {
   const words = wordsOf(query);
-  const fits = (...texts: string[]) => {
-    const all = texts.join(" ").toLowerCase();
-    return words.every((word) => all.includes(word));
-  };
+  const fits = (...texts: string[]) => hasWords(texts.join(" "), words);
   const first = <T>(items: T[], most: number, wanted: (item: T) => boolean): T[] => {
     const found: T[] = [];
     for (const item of items) {
@@ -93,9 +91,7 @@ function verbs(words: string[], lists: Lists): { entries: Entry[]; asked: boolea
   for (const job of named(lists.jobs, words)) {
     const others = otherWords(job, words);
     if (others.length === words.length) continue;
-    const wanted = PALETTE_VERBS.filter((verb) =>
-      others.every((word) => VERBS[verb].palette.toLowerCase().includes(word)),
-    );
+    const wanted = PALETTE_VERBS.filter((verb) => hasWords(VERBS[verb].palette, others));
     // A name may have passed on to another job: what is typed means the one that still lives.
     asked ||= others.length > 0 && wanted.length > 0;
     if (!wanted.length || (job.name !== null && jobNamed(lists.jobs, job.name) !== job)) continue;
@@ -119,10 +115,6 @@ export function jobsMeant(query: string, jobs: Job[]): Job[] {
   return named(jobs, words)
     .filter((job) => otherWords(job, words).length < words.length)
     .slice(0, MOST_VERBS);
-}
-
-function wordsOf(query: string): string[] {
-  return query.toLowerCase().split(/\s+/).filter(Boolean);
 }
 
 /** Words that are not in the name of the job. */

@@ -1,18 +1,25 @@
 import { Button, Group, Stack, Table, Text, TextInput } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
-import { answered, api } from "../../api/client";
+import { type AuditEntry, answered, api } from "../../api/client";
 import { keys, useJobs } from "../../api/queries";
 import { inWords } from "../../logic/changes";
+import { hasWords, wordsOf } from "../../logic/search";
 import { TimesAsControl } from "../../parts/TimesAs";
 import { Empty, Loaded } from "../../parts/Trouble";
 import { When } from "../../parts/When";
 
 const PAGE = 100;
 
+const answerOf = (entry: AuditEntry) => (entry.status < 400 ? "done" : `refused (${entry.status})`);
+
+/** What the search reads of an entry: all that its row shows. */
+const auditText = (entry: AuditEntry, called: (job: string) => string) =>
+  [entry.user, entry.role, entry.door, inWords(entry, called), entry.method, entry.path, answerOf(entry)].join(" ");
+
 /** Who changed what, through which door, the newest first. */
 export function Audit() {
-  const [wanted, setWanted] = useState("");
+  const [query, setQuery] = useState("");
   const jobs = useJobs().data;
   const names = useMemo(() => new Map(jobs?.map((job) => [job.id, job.name ?? job.id])), [jobs]);
   const called = (job: string) => names.get(job) ?? job;
@@ -27,9 +34,9 @@ export function Audit() {
     <Stack>
       <Group align="end">
         <TextInput
-          label="Only with this in user or path"
-          value={wanted}
-          onChange={(event) => setWanted(event.currentTarget.value)}
+          label="Only with these words"
+          value={query}
+          onChange={(event) => setQuery(event.currentTarget.value)}
           w={360}
           maw="100%"
         />
@@ -38,8 +45,9 @@ export function Audit() {
       <Loaded query={audit}>
         {({ pages }) => {
           const all = pages.flat();
-          const found = all.filter((entry) => `${entry.user ?? ""} ${entry.path}`.includes(wanted));
           if (!all.length) return <Empty title="Nobody has changed anything yet" />;
+          const words = wordsOf(query);
+          const shown = all.filter((entry) => hasWords(auditText(entry, called), words));
           return (
             <>
               <Table.ScrollContainer minWidth={700} tabIndex={0} aria-label="Audit">
@@ -52,7 +60,7 @@ export function Audit() {
                     </Table.Tr>
                   </Table.Thead>
                   <Table.Tbody>
-                    {found.map((entry) => (
+                    {shown.map((entry) => (
                       <Table.Tr key={entry.sequence}>
                         <Table.Td>
                           <When at={entry.at} />
@@ -66,14 +74,14 @@ export function Audit() {
                             {entry.method} {entry.path}
                           </Text>
                         </Table.Td>
-                        <Table.Td>{entry.status < 400 ? "done" : `refused (${entry.status})`}</Table.Td>
+                        <Table.Td>{answerOf(entry)}</Table.Td>
                       </Table.Tr>
                     ))}
                   </Table.Tbody>
                 </Table>
               </Table.ScrollContainer>
               <Text size="sm" c="dimmed" role="status">
-                {found.length} of the newest {all.length} are shown.
+                {shown.length} of the newest {all.length} are shown.
               </Text>
               {audit.hasNextPage && (
                 <Button

@@ -1,6 +1,7 @@
 /** Options as texts, and back. */
 import type { OptionInForce } from "../../../api/client";
 import { duration, UNKNOWN } from "../../../logic/format";
+import { hasWords, wordsOf } from "../../../logic/search";
 
 export type OptionRow = { key: number; name: string; value: string };
 
@@ -30,10 +31,10 @@ export function changesOf(rows: OptionRow[]): Record<string, string> {
 
 /** The options with all these words in their name, value or meaning, of one origin or of all. */
 export function matchingOptions(options: OptionInForce[], words: string, origin: string): OptionInForce[] {
-  const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
-  return options.filter((option) => {
-    if (origin !== "all" && option.origin !== origin) return false;
-    const text = `${option.name} ${valueText(option.value)} ${option.meaning}`.toLowerCase();
-    return wanted.every((word) => text.includes(word));
-  });
+  const query = wordsOf(words);
+  return options.filter(
+    (option) =>
+      (origin === "all" || option.origin === origin) &&
+      hasWords(`${option.name} ${valueText(option.value)} ${option.meaning}`, query),
+  );
 }

@@ -1,8 +1,9 @@
-import { Button, Group, Loader, Stack, Text, Timeline } from "@mantine/core";
+import { Button, Group, Loader, Stack, Text, TextInput, Timeline } from "@mantine/core";
 import { IconArrowBackUp, IconArrowRight, IconCamera, IconCameraOff, IconUpload, IconX } from "@tabler/icons-react";
 import { type ReactNode, useState } from "react";
 import type { Job, JobEvent } from "../../../api/client";
 import { bytes, count, duration } from "../../../logic/format";
+import { hasWords, wordsOf } from "../../../logic/search";
 import { PlaceLink } from "../../../parts/links";
 import { ReportTable } from "../../../parts/ReportTable";
 import { StateChip } from "../../../parts/StateChip";
@@ -10,6 +11,7 @@ import { ProblemAlert } from "../../../parts/Trouble";
 import { When } from "../../../parts/When";
 import { useJobEvents } from "../api/events";
 import { Folded, Trace } from "../Folded";
+import { eventText } from "../logic/eventText";
 
 const SHOWN = 100;
 
@@ -17,12 +19,26 @@ const SHOWN = 100;
 export function Events({ job }: { job: Job }) {
   const { known, error } = useJobEvents(job);
   const [shown, setShown] = useState(SHOWN);
+  const [query, setQuery] = useState("");
   if (!known) return error ? <ProblemAlert error={error} /> : <Loader aria-label="Loading" />;
-  const newest = known.events.toReversed();
+  const words = wordsOf(query);
+  const newest = known.events.filter((event) => hasWords(eventText(event), words)).toReversed();
   return (
     <Stack>
+      {known.events.length > 1 && (
+        <TextInput
+          label="Only with these words"
+          placeholder="failed, snapshot, version 3 …"
+          value={query}
+          onChange={(event) => setQuery(event.currentTarget.value)}
+          w={360}
+          maw="100%"
+        />
+      )}
       {error !== null && <ProblemAlert error={error} />}
-      {newest.length === 0 && <Text>Nothing has happened to this job yet.</Text>}
+      {newest.length === 0 && (
+        <Text>{known.events.length ? "No event has these words." : "Nothing has happened to this job yet."}</Text>
+      )}
       <Timeline bulletSize={26} lineWidth={2} active={-1} aria-label="Events">
         {newest.slice(0, shown).map((event) => (
           <Timeline.Item key={event.sequence} bullet={bulletOf(event)}>

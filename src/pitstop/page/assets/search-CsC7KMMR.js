@@ -1,0 +1,1 @@
+function e(e){return e.toLowerCase().split(/\s+/).filter(Boolean)}function t(e,t){let n=e.toLowerCase();return t.every(e=>n.includes(e))}export{e as n,t};
