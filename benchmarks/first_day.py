@@ -39,7 +39,6 @@ def test_epochs(job_test):
 ROWS = "".join(
     f"car{number % 100},{number % 90}.5,2026-01-01T00:{number // 60 % 60:02}:{number % 60:02}\n" for number in range(3000)
 )
-NO_SERVER = {"PITSTOP_URL": "http://127.0.0.1:9"}
 
 
 def seconds_of(command, folder, code=0, **environment):
@@ -74,11 +73,13 @@ def tests(project):
 def commands(folder, project):
     """Return the seconds of commands, by their names: the median of ROUNDS, but of one submit and one update in each."""
     (project / "typo.py").write_text((project / "cars.py").read_text().replace("with_timestamps", "with_timestamp"))
-    (project / "data").mkdir()
     (project / "data" / "rows.csv").write_text(ROWS)
     check = [*COMMAND, "check", "cars.py", "data", "output"]
     typo = [*COMMAND, "check", "typo.py", "data", "output"]
-    seconds = {"check_typo_without_server": [seconds_of(typo, project, 2, **NO_SERVER) for _ in range(ROUNDS)]}
+    seconds = {
+        "check_typo_without_server": [seconds_of([*typo, "--local"], project, 2) for _ in range(ROUNDS)],
+        "check_without_server": [seconds_of([*check, "--local"], project) for _ in range(3)],
+    }
     seconds |= {"check": [], "check_typo": [], "submit": [], "snapshot_query": [], "update": [], "update_gap": []}
     own = {"PITSTOP_ENGINE": "shared"}
     os.environ |= own

@@ -422,6 +422,7 @@ def first_day(results, say):
     for name, aim, how in (
         ("check_typo_without_server", 0.5, "pitstop check of a misspelt verb, from the shell, without a server"),
         ("check_typo", 0.5, "the same with a server"),
+        ("check_without_server", None, "pitstop check --local of a job that is right: it starts a Spark of its own"),
         ("check", 1.5, "pitstop check of a job that is right, from the shell, with a server and its engine"),
         ("snapshot_query", 1.5, "pitstop snapshot query on a stage of 100 keys, from the shell"),
         ("first_test", 15.0, "pytest of the first test of a project that pitstop init has made, from the shell"),

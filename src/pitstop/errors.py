@@ -157,7 +157,7 @@ class BusyError(PitstopError):
 
 
 class UnreachableError(PitstopError):
-    """The server does not answer."""
+    """The server does not answer. ``absent`` in its details is true if nobody listens at that address."""
 
     code = "UNREACHABLE"
     http_status = 503

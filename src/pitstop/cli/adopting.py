@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
+from pitstop.cli.arguments import Arguments, Artifact, Entry
 from pitstop.cli.context import Call
 from pitstop.cli.job_options import Options, job_options
-from pitstop.cli.jobs import Arguments, Artifact, Entry
 from pitstop.cli.register import register
 from pitstop.errors import UsageError
 from pitstop.kit.clock import iso

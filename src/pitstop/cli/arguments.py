@@ -10,6 +10,9 @@ from pitstop.cli.completing import complete_jobs, complete_maps, complete_snapsh
 from pitstop.errors import UsageError
 from pitstop.kit.durations import milliseconds
 
+Artifact = Annotated[str, typer.Argument(metavar="ARTIFACT", help="A .py, .zip, .whl or .sql file, or its URL")]
+Arguments = Annotated[list[str] | None, typer.Argument(metavar="ARGS", help="Arguments of the job")]
+Entry = Annotated[str | None, typer.Option("--class", "-c", metavar="MODULE:FUNCTION", help="The job in the artifact")]
 JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="Name or id", autocompletion=complete_jobs)]
 JobArguments = Annotated[list[str] | None, typer.Argument(metavar="JOB", help="Names or ids", autocompletion=complete_jobs)]
 SnapshotArgument = Annotated[str, typer.Argument(metavar="SNAPSHOT", help="Its name", autocompletion=complete_snapshots)]

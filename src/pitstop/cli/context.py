@@ -59,6 +59,11 @@ class Call:
         return given_token(self.token_file, "PITSTOP_TOKEN")
 
     @property
+    def names_server(self) -> bool:
+        """True if the call says which server it means."""
+        return bool(self.url or os.environ.get("PITSTOP_URL"))
+
+    @property
     def address(self) -> str:
         """``--url``, else ``$PITSTOP_URL``, else the default address."""
         from pitstop.client.address import DEFAULT_URL

@@ -26,6 +26,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {deed.name: deed.examples for
         ("pitstop check speeds.py /data/cars", "does it compile?"),
         ("pitstop check -j speeds speeds_v2.py", "what would an update do to its state?"),
         ("pitstop check -s before-monday speeds_v2.py", ""),
+        ("pitstop check --local speeds.py /data/cars", "without a server, for instance in CI"),
     ),
     "update": (
         ("pitstop update speeds speeds_v2.py", "arguments stay as they were"),

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from pitstop.cli.arguments import JobArgument, Timeout, Wait, seconds_of
-from pitstop.cli.completing import complete_jobs, complete_snapshots
+from pitstop.cli.arguments import Arguments, Artifact, Entry, JobArgument, Timeout, Wait, seconds_of
+from pitstop.cli.checking import exit_if_refused, show_check
+from pitstop.cli.completing import complete_snapshots
 from pitstop.cli.context import Call
 from pitstop.cli.deeds import refuse_not_suspended
-from pitstop.cli.exits import Exit
 from pitstop.cli.job_options import (
     AllowDrop,
     Options,
@@ -34,22 +34,15 @@ from pitstop.kit.ids import check_name
 from pitstop.model.job import JobState
 from pitstop.model.operation import Configure, Rollback, StateAtStart
 from pitstop.service.api import SubmitRequest
-from pitstop.service.job_results import CheckResult, JobStatus, UpdateResult
-
-Artifact = Annotated[str, typer.Argument(metavar="ARTIFACT", help="A .py, .zip, .whl or .sql file, or its URL")]
-Arguments = Annotated[list[str] | None, typer.Argument(metavar="ARGS", help="Arguments of the job")]
-Entry = Annotated[str | None, typer.Option("--class", "-c", metavar="MODULE:FUNCTION", help="The job in the artifact")]
-
+from pitstop.service.job_results import JobStatus, UpdateResult
 
 SUBMIT_SETTINGS: dict[str, Any] = {"allow_interspersed_args": False}
 """The words behind the artifact belong to the job, whatever they look like."""
-CHECK_SETTINGS: dict[str, Any] = {"ignore_unknown_options": True}
 
 
 def add_to(app: typer.Typer) -> None:
     """Register the commands."""
     register(app, submit, **SUBMIT_SETTINGS)
-    register(app, check, **CHECK_SETTINGS)
     register(app, update, **SUBMIT_SETTINGS)
     register(app, configure)
     register(app, rollback)
@@ -114,61 +107,9 @@ def _try(call: Call, request: SubmitRequest, job: str | None, snapshot: str | No
                 raise ConflictError(f"Another active job with equal name ({request.name}) exists: {other.id}")
     with call.waiting("Compiling"):
         result = call.service().check(replace(request, name=None), job, snapshot)
-    _show_check(call, result)
-    _exit_if_refused(result)
+    show_check(call, result)
+    exit_if_refused(result)
     call.say(f"{promise}. Nothing was done.")
-
-
-def check(
-    call: Call,
-    artifact: Artifact,
-    arguments: Arguments = None,
-    job: Annotated[
-        str | None, typer.Option("--job", "-j", metavar="JOB", help="Compare with this job", autocompletion=complete_jobs)
-    ] = None,
-    snapshot: Annotated[
-        str | None,
-        typer.Option(
-            "--snapshot", "-s", metavar="SNAPSHOT", help="Compare with this snapshot", autocompletion=complete_snapshots
-        ),
-    ] = None,
-    renamed: Renamed = None,
-    allow_drop: AllowDrop = None,
-    seek: Seek = None,
-    entry: Entry = None,
-    shared: Shared = False,
-    option: Options = None,
-) -> None:
-    """Compile a job and tell, a line a stage, what would become of saved state. Touches nothing.
-
-    It connects to Kafka and PostgreSQL, and tells what it finds there; a server that is away is a line, and no failure. Exit code
-    1 if it would be refused, also for want of --allow-drop. Beside a job (-j), arguments that are left out are those of its
-    version. A job's argument that looks like an option of this command stands after --.
-    """
-    if job is not None and snapshot is not None:
-        raise UsageError("A version is compared with a job (-j) or with a snapshot (-s), not with both at once.")
-    options = (
-        job_options(option or []) | renamed_option(renamed) | drop_option(allow_drop) | shared_option(shared) | seek_option(seek)
-    )
-    request = SubmitRequest(artifact, None, entry, tuple(arguments or ()), options=options)
-    with call.waiting("Compiling"):
-        result = call.service().check(request, job, snapshot)
-    _show_check(call, result)
-    _exit_if_refused(result)
-
-
-def _exit_if_refused(result: CheckResult) -> None:
-    if result.report and (result.report.refused or result.report.needs_allow_drop):
-        raise typer.Exit(Exit.FAILED)
-
-
-def _show_check(call: Call, result: CheckResult) -> None:
-    if not call.structured:
-        print(result.text)
-        return
-    report = result.report.to_dict() if result.report else None
-    parts = {"plan": result.plan, "report": report, "text": result.text}
-    call.show(parts | {"warnings": result.warnings, "findings": result.findings})
 
 
 def update(

@@ -6,34 +6,13 @@ from typing import Any
 
 import typer
 
-from pitstop.cli import job_logs, jobs, looking, show, snapshots, states, verbs, waiting
+from pitstop.cli import checking, job_logs, jobs, looking, show, snapshots, states, verbs, waiting
 from pitstop.cli.deeds import DEEDS
 from pitstop.cli.register import Command, register
 
 job = typer.Typer(help="Commands on jobs, by their second names.", no_args_is_help=True)
 
 _PLAIN: dict[str, Any] = {}
-_OF_JOBS: tuple[tuple[str, Command, str, dict[str, Any]], ...] = (
-    ("list", show.list_jobs, "list-jobs", _PLAIN),
-    ("describe", show.status, "status", _PLAIN),
-    ("logs", job_logs.logs, "logs", _PLAIN),
-    ("events", show.events, "events", _PLAIN),
-    ("history", show.history, "history", _PLAIN),
-    ("metrics", show.metrics, "metrics", _PLAIN),
-    ("graph", show.graph, "graph", _PLAIN),
-    ("tasks", looking.tasks, "tasks", _PLAIN),
-    ("peek", looking.peek, "peek", _PLAIN),
-    ("versions", show.versions, "versions", _PLAIN),
-    ("options", show.options, "options", _PLAIN),
-    ("submit", jobs.submit, "submit", jobs.SUBMIT_SETTINGS),
-    ("check", jobs.check, "check", jobs.CHECK_SETTINGS),
-    ("update", jobs.update, "update", jobs.SUBMIT_SETTINGS),
-    ("rollback", jobs.rollback, "rollback", _PLAIN),
-    *((deed.name, verbs.command_of(deed), deed.name, _PLAIN) for deed in DEEDS),
-    ("wait", waiting.wait, "wait", _PLAIN),
-    ("configure", jobs.configure, "configure", _PLAIN),
-    ("delete", verbs.delete, "delete", _PLAIN),
-)
 _OF_SNAPSHOTS: tuple[tuple[str, Command, str], ...] = (
     ("list", snapshots.list_snapshots, "list-snapshots"),
     ("save", snapshots.save_snapshot, "save-snapshot"),
@@ -42,10 +21,34 @@ _OF_SNAPSHOTS: tuple[tuple[str, Command, str], ...] = (
 )
 
 
-def add_to(app: typer.Typer) -> None:
-    """Register the commands."""
-    for word, function, first, settings in _OF_JOBS:
+def add_to(app: typer.Typer, check: Command) -> None:
+    """Register the commands; ``check`` is the command of that name."""
+    for word, function, first, settings in _of_jobs(check):
         register(job, function, first, synonym=f"job {word}", **settings)
     for word, function, first in _OF_SNAPSHOTS:
         register(states.app, function, first, synonym=f"snapshot {word}")
     app.add_typer(job, name="job")
+
+
+def _of_jobs(check: Command) -> tuple[tuple[str, Command, str, dict[str, Any]], ...]:
+    return (
+        ("list", show.list_jobs, "list-jobs", _PLAIN),
+        ("describe", show.status, "status", _PLAIN),
+        ("logs", job_logs.logs, "logs", _PLAIN),
+        ("events", show.events, "events", _PLAIN),
+        ("history", show.history, "history", _PLAIN),
+        ("metrics", show.metrics, "metrics", _PLAIN),
+        ("graph", show.graph, "graph", _PLAIN),
+        ("tasks", looking.tasks, "tasks", _PLAIN),
+        ("peek", looking.peek, "peek", _PLAIN),
+        ("versions", show.versions, "versions", _PLAIN),
+        ("options", show.options, "options", _PLAIN),
+        ("submit", jobs.submit, "submit", jobs.SUBMIT_SETTINGS),
+        ("check", check, "check", checking.SETTINGS),
+        ("update", jobs.update, "update", jobs.SUBMIT_SETTINGS),
+        ("rollback", jobs.rollback, "rollback", _PLAIN),
+        *((deed.name, verbs.command_of(deed), deed.name, _PLAIN) for deed in DEEDS),
+        ("wait", waiting.wait, "wait", _PLAIN),
+        ("configure", jobs.configure, "configure", _PLAIN),
+        ("delete", verbs.delete, "delete", _PLAIN),
+    )

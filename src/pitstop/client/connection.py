@@ -137,7 +137,8 @@ class HttpConnection:
         except UnicodeEncodeError as error:
             raise UsageError(f"{error.object!r} is not valid text: it holds one half of a surrogate pair.") from None
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise UnreachableError(self._why_not(error, repeatable)) from error
+            absent = {"absent": True} if isinstance(error, httpx2.ConnectError) else {}
+            raise UnreachableError(self._why_not(error, repeatable), **absent) from error
 
     def _events(self, kinds: Collection[str], seconds: float | None) -> Iterator[tuple[str, Any]]:
         """Yield the events of these kinds, and those about the stream itself, until the stream ends."""

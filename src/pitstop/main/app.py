@@ -57,7 +57,13 @@ def _add_home(command: str, app: typer.Typer) -> bool:
             from pitstop.cli import job_logs
 
             home = job_logs
-        case "submit" | "check" | "update" | "configure" | "rollback":
+        case "check":
+            from pitstop.cli import checking
+            from pitstop.main.here import compiled_here
+
+            checking.add_to(app, compiled_here)
+            return True
+        case "submit" | "update" | "configure" | "rollback":
             from pitstop.cli import jobs
 
             home = jobs

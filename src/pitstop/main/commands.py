@@ -15,6 +15,7 @@ from pitstop.cli import (
     apply,
     artifacts,
     backups,
+    checking,
     cluster,
     connectors,
     doctor,
@@ -36,12 +37,12 @@ from pitstop.cli.context import Call
 from pitstop.cli.register import register
 from pitstop.main.executor import executor
 from pitstop.main.frame import new_app
+from pitstop.main.here import compiled_here, rows_here
 from pitstop.main.member import member
 from pitstop.main.operator import operator
 from pitstop.main.pgwire import pgwire
 from pitstop.main.restoring import restore, withdraw
 from pitstop.main.serve import serve
-from pitstop.main.state_rows import rows_of
 from pitstop.main.support import support_bundle
 
 app = new_app()
@@ -85,6 +86,7 @@ register(app, operator)
 app.command("executor", hidden=True)(executor)
 page.add_to(app)
 jobs.add_to(app)
+checking.add_to(app, compiled_here)
 verbs.add_to(app)
 apply.add_to(app)
 waiting.add_to(app)
@@ -96,12 +98,12 @@ sql.add_to(app)
 register(app, pgwire)
 artifacts.add_to(app)
 connectors.add_to(app)
-doctor.add_to(app, rows_of)
+doctor.add_to(app, rows_here)
 adopting.add_to(app)
 app.add_typer(maps.app, name="map")
 app.add_typer(states.app, name="snapshot")
 app.add_typer(cluster.app, name="cluster")
-nouns.add_to(app)
+nouns.add_to(app, checking.Checking(compiled_here).check)
 backups.add_to(app)
 register(app, restore)
 register(app, withdraw)

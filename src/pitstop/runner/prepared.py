@@ -17,10 +17,9 @@ from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobSource
 from pitstop.model.process_folders import SpareFolder, WorkerFolder
 from pitstop.model.task import Compilation, Compile, Rehearse
-from pitstop.pipeline.job import JobDefinition
-from pitstop.pipeline.stages import Pipeline
 from pitstop.plan.model import Plan
 from pitstop.runner.artifacts import importable_copy, load_entry
+from pitstop.runner.building import Built, build, built_without_spark
 from pitstop.runner.logs import log
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.snapshots.export import export_checkpoint
@@ -82,31 +81,6 @@ class KeptVersion:
     checkpoint: Path
 
 
-@dataclass(frozen=True)
-class Built:
-    """A pipeline as the code of a job makes it, before Spark knows of it."""
-
-    pipeline: Pipeline
-    config: JobConfig
-    base: JobConfig
-
-
-def _built(definition: JobDefinition[...], source: JobSource, options: dict[str, Any]) -> Built:
-    pipeline = placed(definition.build(source.args), source.origin)
-    return Built(pipeline, JobConfig.from_options(options, base=definition.config), definition.config)
-
-
-def built_without_spark(source: JobSource, options: dict[str, Any]) -> Built | None:
-    """Return the pipeline of a file that does not mention Spark, whose code needs no session; None if Spark may be needed.
-
-    ArtifactError, PipelineError or UsageError if it is faulty. So these are told while an engine is still starting.
-    """
-    artifact = Path(source.artifact)
-    if source.dependencies is not None or artifact.suffix != ".py" or not artifact.is_file() or b"spark" in artifact.read_bytes():
-        return None
-    return _built(load_entry(artifact, source.entry), source, options)
-
-
 def prepare(
     spark: SparkSession,
     source: JobSource,
@@ -130,8 +104,8 @@ def prepare(
     send_artifact(spark, importable)
     if built is None:
         assert definition is not None
-        built = _built(definition, source, options)
-    pipeline, config = built.pipeline, built.config
+        built = build(definition, source, options)
+    pipeline, config = placed(built.pipeline, source.origin), built.config
     runs_already = remains is not None
     # Its plan has the columns that a run on its checkpoint joins with, whatever else the tables have by now.
     read_tables = copies_of(spark, pipeline, remains.checkpoint) if remains is not None else {}

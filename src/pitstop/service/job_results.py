@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from pitstop.model.job_event import JobEvent, StateChange
 from pitstop.model.operation import Operation, OperationState, Verb, snapshot_of
 from pitstop.model.report import Report
 from pitstop.model.tally import RestartCause
+from pitstop.plan.model import Plan
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -219,6 +221,16 @@ class CheckResult:
     """A sentence for each thing that is amiss now and keeps nobody from submitting it, such as a folder that is not there."""
     findings: list[str] = field(default_factory=list)
     """A sentence for each topic and table that it reads or writes: what is there now, or why nobody could look."""
+
+    @classmethod
+    def of(cls, plan: dict[str, Any], report: Report | None, findings: Sequence[str]) -> CheckResult:
+        """Return the result with its text, of a plan and of the report on the state that it was compared with."""
+        compiled = Plan.from_dict(plan)
+        warnings = list(compiled.concerns)
+        names = ", ".join(stage.name for stage in compiled.stages)
+        text = report.text() if report is not None else f"The pipeline is sound; nothing to compare with. Stages: {names}."
+        lines = [text, *findings, *(f"Warning: {warning}" for warning in warnings)]
+        return cls(plan, report, "\n".join(lines), warnings, list(findings))
 
 
 @dataclass(frozen=True)

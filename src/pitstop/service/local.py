@@ -37,7 +37,6 @@ from pitstop.model.origin import ELSEWHERE, PathOrigin, of_nobody_here
 from pitstop.model.retention import USUAL, Retention
 from pitstop.model.selecting import OPERATOR, Asker
 from pitstop.model.snapshot import SnapshotRecord
-from pitstop.plan.model import Plan
 from pitstop.service import updates
 from pitstop.service.adopting import AdoptionDesk
 from pitstop.service.api import NOTHING_SAID, OPERATION_SECONDS, UPDATE_SECONDS, SubmitRequest
@@ -176,10 +175,7 @@ class LocalService(SnapshotVerbs, MapVerbs, LogLevels, RunVerbs):
             options = {key: value for key, value in request.options.items() if value is not None}
         source = self._source(request, JobConfig.from_options(options))
         checked = self._judge.check(source, options, present, record)
-        text = checked.report.text() if checked.report else _fresh(checked.plan)
-        warnings = list(Plan.from_dict(checked.plan).concerns)
-        text = "\n".join([text, *checked.findings, *(f"Warning: {warning}" for warning in warnings)])
-        return CheckResult(checked.plan, checked.report, text, warnings, list(checked.findings))
+        return CheckResult.of(checked.plan, checked.report, checked.findings)
 
     def update(self, name_or_id: str, request: SubmitRequest, watch_seconds: float = 0.0) -> UpdateResult:
         return wait(self.ask_update(name_or_id, request, watch_seconds), self.changes)
@@ -366,8 +362,3 @@ def _not_done(job: Job, operation: Operation, seconds: float) -> Callable[[], No
         raise WaitTimeoutError(f"{verb} of job '{name}' is not done after {seconds:.0f} seconds; it goes on.")
 
     return late
-
-
-def _fresh(plan: dict[str, Any]) -> str:
-    names = ", ".join(stage.name for stage in Plan.from_dict(plan).stages)
-    return f"The pipeline is sound; nothing to compare with. Stages: {names}."
