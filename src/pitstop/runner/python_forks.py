@@ -136,4 +136,9 @@ def _run(arguments: list[str]) -> None:
     assert option == "-m"
     sys.argv = [module, *rest]
     sys.modules.pop(module, None)
-    runpy.run_module(module, run_name="__main__", alter_sys=True)
+    try:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    except (BrokenPipeError, ConnectionResetError):
+        # Spark has closed the connection: the query is over, and a stack trace in the log of the next one tells nobody anything.
+        # Errors of a user's code are not among these: pyspark sends them through that connection.
+        sys.exit(1)

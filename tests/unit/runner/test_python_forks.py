@@ -23,6 +23,16 @@ print(sys.argv[1:], os.environ["MINE"], os.getcwd(), __name__, hash("text"))
 print(random.random(), numpy.random.random(), file=sys.stderr)
 sys.exit(int(sys.argv[1]))
 """
+ANSWERS_NOBODY = """
+import os
+
+reader, writer = os.pipe()
+os.close(reader)
+try:
+    raise EOFError
+except EOFError:
+    os.write(writer, b"an answer")
+"""
 WAITS = "import time\nprint('waits')\ntime.sleep(600)\n"
 
 
@@ -42,6 +52,7 @@ def start(tmp_path):
     """Starts the program of a module, with its variables, as Java does."""
     (tmp_path / "tells.py").write_text(TELLS)
     (tmp_path / "waits.py").write_text(WAITS)
+    (tmp_path / "answers_nobody.py").write_text(ANSWERS_NOBODY)
 
     def start(path: Path, *arguments: str) -> subprocess.Popen[str]:
         variables = {"MINE": "a", "PYTHONPATH": str(tmp_path), "PYTHONHASHSEED": "0", CLIENT_VARIABLE: "client-1"}
@@ -76,6 +87,12 @@ def test_it_prints_at_once_and_ends_with_the_one_that_stands_for_it(socket, star
     process.terminate()
     assert wait_until(lambda: not worker.is_running(), SECONDS)
     process.communicate(timeout=SECONDS)
+
+
+def test_it_ends_without_a_word_where_spark_has_closed_its_connection(socket, start):
+    process = start(socket, "answers_nobody")
+    assert process.communicate(timeout=SECONDS) == ("", "")
+    assert process.returncode == 1
 
 
 def test_it_is_found_by_the_variable_that_says_for_whom_it_works(socket, start):
