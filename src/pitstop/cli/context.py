@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pitstop.cli.exits import Exit, exit_of
 from pitstop.cli.outputs import TABLE, Output
 from pitstop.cli.phases import waiting
-from pitstop.errors import PitstopError, UsageError
+from pitstop.errors import NotFoundError, PitstopError, UsageError
 from pitstop.machine.private import read_private
 from pitstop.service.api import Service
 
@@ -82,6 +82,20 @@ class Call:
 
         return HttpService(self.address, self.given_token, "cli", names_folders=True, patience=self.patience)
 
+    def advice(self, error: BaseException) -> str:
+        """Return the name of the job that an unknown one is close to, as a sentence behind the error; else nothing."""
+        name = error.details.get("job") if isinstance(error, NotFoundError) else None
+        if not isinstance(name, str):
+            return ""
+        import difflib
+
+        try:
+            jobs = self.service().jobs(include_ended=True)
+        except PitstopError:
+            return ""
+        close = difflib.get_close_matches(name, {job.name for job in jobs if job.name is not None}, 1)
+        return f". Did you mean '{close[0]}'?" if close else ""
+
     @property
     def structured(self) -> bool:
         """True if standard output carries data for programs, and nothing else."""
@@ -126,13 +140,13 @@ def given_token(file: Path | None, variable: str) -> str | None:
         raise UsageError(f"The token file {file} cannot be read: {error.strerror}.") from None
 
 
-def fail(error: BaseException, verbose: bool, submitted: str | None = None) -> Exit:
+def fail(error: BaseException, verbose: bool, submitted: str | None = None, advice: str = "") -> Exit:
     """Print an error on standard error, with its stack trace only if -v is given. Return the exit code.
 
-    ``submitted`` is the job that the call has submitted, whose log has it.
+    ``submitted`` is the job that the call has submitted, whose log has it. ``advice`` stands behind the error.
     """
     message = error.message if isinstance(error, PitstopError) else f"{type(error).__name__}: {error}"
-    print(f"ERROR: {message}\n", file=sys.stderr)
+    print(f"ERROR: {message}{advice}\n", file=sys.stderr)
     if verbose:
         trace = error.details.get("trace") if isinstance(error, PitstopError) else None
         print(trace or "".join(traceback.format_exception(error)), file=sys.stderr)

@@ -142,5 +142,5 @@ def _run(call: Call) -> int | str | None:
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
     except Exception as error:  # an error of any kind is shown as a sentence, and gives the exit code
-        return fail(error, call.verbose, call.submitted)
+        return fail(error, call.verbose, call.submitted, call.advice(error))
     return 0

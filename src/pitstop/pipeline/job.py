@@ -73,8 +73,11 @@ class JobDefinition(Generic[P]):
         build: Callable[..., Pipeline] = self.function  # its arguments are those of its own signature
         try:
             return build(*arguments.args, **arguments.kwargs)
-        except PitstopError:
-            raise
+        except PitstopError as error:
+            place = _line_of(error)
+            if not place or _file_of(place) in error.message:
+                raise
+            raise type(error)(f"{error.message.rstrip('.')}{place}.", **error.details) from error
         except SystemExit as error:
             code = "" if error.code is None else repr(error.code)
             raise PipelineError(
@@ -101,6 +104,10 @@ def _line_of(error: BaseException) -> str:
     """Return the line of the user's code in which an error was raised, as the end of a clause."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _OURS not in Path(frame.filename).parents]
     return f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+
+
+def _file_of(place: str) -> str:
+    return place.strip(" (").partition(",")[0]
 
 
 _GROUPED = ((KeyedStage, "group_by(...)"), (WindowedStage, "group_by(...).window(...)"))

@@ -185,7 +185,7 @@ class Reads:
     def _find(self, name_or_id: str) -> Job:
         jobs = self._registry.find_jobs(check_text(_JOB, name_or_id))
         if not jobs:
-            raise NotFoundError(f"No job with name or id '{name_or_id}' was found")
+            raise NotFoundError(f"No job with name or id '{name_or_id}' was found", job=name_or_id)
         return jobs[0]
 
     def _snapshot_record(self, name: str) -> SnapshotRecord:

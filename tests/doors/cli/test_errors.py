@@ -31,6 +31,12 @@ def test_an_unknown_job(cli, verb):
     assert cli(verb, "nosuch") == (NOT_FOUND, "", f"ERROR: No job with name or id 'nosuch' was found{HINT}")
 
 
+def test_an_unknown_job_whose_name_is_close_to_that_of_a_job(cli, state):
+    running(state, "payments")
+    sentence = "No job with name or id 'paymnts' was found. Did you mean 'payments'?"
+    assert cli("status", "paymnts") == (NOT_FOUND, "", f"ERROR: {sentence}{HINT}")
+
+
 @pytest.mark.parametrize(
     ("arguments", "state_name", "sentence"),
     [

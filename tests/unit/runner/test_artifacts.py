@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 
-from pitstop.errors import ArtifactError, PipelineError, UsageError
+from pitstop.errors import ArtifactError, PipelineError, PitstopError, UsageError
 from pitstop.runner import artifacts
 from pitstop.runner.artifacts import importable_copy, load_entry
 
@@ -174,6 +174,23 @@ def test_what_the_code_of_a_job_gets_wrong_is_told_with_its_line(tmp_path, line,
     with pytest.raises(PipelineError) as told:
         load_entry(tmp_path / "job.py", None).build([])
     assert told.value.message == f"'build' failed: {sentence}"
+
+
+def test_an_error_of_ours_names_the_line_of_the_users_code_once(tmp_path):
+    def message_of(line):
+        (tmp_path / "job.py").write_text(
+            "import pitstop as ps\n@ps.job\ndef build():\n    p = ps.Pipeline()\n"
+            "    rows = p.read_from(ps.sources.rate(), name='rows')\n"
+            f"    {line}\n    return p\n"
+        )
+        with pytest.raises(PitstopError) as told:
+            load_entry(tmp_path / "job.py", None).build([])
+        return told.value.message
+
+    wrong_format = "rows.write_to(ps.sinks.files('out', format='jsn'), name='out')"
+    assert message_of(wrong_format) == "files writes parquet, json or csv, not 'jsn' (job.py, line 6)."
+    same_name = "rows.filter('true', name='a'); rows.filter('true', name='a')"
+    assert message_of(same_name) == "Two stages are named 'a' (job.py:6 and job.py:6): give one another name."
 
 
 def test_code_that_ends_the_process_is_told_so(tmp_path):

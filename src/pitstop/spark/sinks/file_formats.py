@@ -47,6 +47,8 @@ def check_columns(sink: FilesSink, rows: DataFrame) -> str | None:
             return (
                 f"column '{column}' is {kind.simpleString()}, whose values name no folders: partition by a text, number or time."
             )
+    if not rows.columns:
+        return "its rows have no columns: a source whose files hold none of their format gives such."
     if len(sink.partition_by) == len(rows.columns):
         return "all columns are to partition by, so its files would hold nothing: leave one out."
     for field in rows.schema.fields:
