@@ -46,7 +46,7 @@ def main() -> int:
         say(f"\nERROR: {error}")
         return 1
     except KeyboardInterrupt:
-        say("\nended before there was anything to count.")
+        say("\nended before the job ran, so there is nothing to count.")
         return 130
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -72,7 +72,7 @@ def run(stack: Stack, seconds: float | None, members: int) -> int:
     say(f"alpha writes to {stack.alpha_dir}, beta answers at {stack.beta_url}")
     if stack.broker:
         say("  both send each ping to the topic pings, too: that is what the job reads; it also writes the topic ingested")
-    say("starting the ingest job (a Spark session takes some seconds) ...", end=" ")
+    say("starting the ingest job (Spark takes ten seconds, on a busy machine a minute) ...", end=" ")
     client.submit(stack.job_file, args=stack.job_arguments, name="fleet-ingest").wait_started()
     say("running\n")
     invite(stack, members)

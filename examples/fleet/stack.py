@@ -57,7 +57,7 @@ class Stack:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if kind is not None:
+        if kind is not None and kind is not KeyboardInterrupt:
             print(self.last_lines(), file=sys.stderr)
         self.end()
 

@@ -68,7 +68,7 @@ def init(
     here = path_of(_origin())
     if here is not None:
         call.say(f"requirements.txt installs Pitstop from {here}: change that line before another machine installs it.")
-    call.say(f"Next: {into}python -m pytest, then see README.md.")
+    call.say(f"Next: {into}python -m pytest. The job counts speeds of cars: README.md says how to make it yours.")
 
 
 def job_name(folder: str) -> str:

@@ -104,6 +104,9 @@ def files(path: str, format: str = "parquet", partition_by: str | tuple[str, ...
     are no text, whole number or boolean, structs without fields, and intervals of months with days. A file that would hold no
     row is not written. Keys of maps in JSON are read back as texts: ``map<string, ...>``.
 
+    The folder also holds ``_pitstop``, with a record of each epoch. Spark and pyarrow pass it over, as all names
+    that begin with ``_``; a pattern of your own, such as ``**/*.json``, has to leave it out.
+
     ``path`` is a folder of the machine that the job runs on, also as ``file:///x``. A relative one and ``~/x`` count from the
     folder and the home of whoever submits the job from that machine; submitted from elsewhere they are refused.
 
