@@ -203,3 +203,61 @@ def test_a_plan_tells_of_a_folder_or_pattern_that_is_not_there(spark, tmp_path, 
         ]
     )
     assert Plan.from_dict(compile_pipeline(spark, p).to_dict()).concerns == concerns
+
+
+def in_folder(folder, *names):
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("1\n")
+
+
+def concern_of(spark, source):
+    """Return what the plan tells of the source, without the name of its stage; None if it tells nothing."""
+    p = ps.Pipeline()
+    p.read_from(source, name="rows").write_to(ps.sinks.noop(), name="out")
+    concerns = compile_pipeline(spark, p).concerns
+    return concerns[0].partition(") ")[2] if concerns else None
+
+
+@pytest.mark.parametrize(
+    ("names", "glob", "number"),
+    [
+        (["a.ndjson", "b.ndjson"], "*.csv", "2 files"),
+        (["a.ndjson"], "*.csv", "1 file"),
+        (["a.ndjson", "b.csv"], "*.csv", None),
+        (["below/b.csv"], "*.csv", None),  # it has no file itself
+        (["a.ndjson", "host/logs/a.log", "host/logs/more/b.csv"], "*/logs/*.csv", "2 files"),
+        (["a.ndjson", "host/logs/b.csv"], "*/logs/*.csv", None),
+        (["a.ndjson", "some/where/below/b.csv"], "**/*.csv", None),
+        ([".gitkeep", "_SUCCESS"], "*.csv", None),
+        ([], "*.csv", None),
+    ],
+)
+def test_a_plan_tells_of_a_folder_with_files_that_its_glob_does_not_name(spark, tmp_path, names, glob, number):
+    in_folder(tmp_path, *names)
+    concern = concern_of(spark, ps.sources.csv_tail(tmp_path, "n int", glob=glob))
+    told = f"reads files like {glob} in {tmp_path}, which has {number} and none of that name: one is 'a.ndjson'."
+    assert concern == (told if number else None)
+
+
+@pytest.mark.parametrize("streaming", [True, False])
+@pytest.mark.parametrize(
+    ("names", "options", "number"),
+    [
+        (["a.ndjson", "b.ndjson"], {"pathGlobFilter": "*.json"}, "2 files"),
+        (["a.ndjson", "b.json"], {"pathglobfilter": "*.json"}, None),
+        (["a.ndjson", "b.txt"], {"pathGlobFilter": "*.{json,txt}"}, None),
+        (["a.ndjson", "_b.json"], {"pathGlobFilter": "*.json"}, "1 file"),
+        (["a.ndjson", "day=7/b.json"], {"pathGlobFilter": "*.json"}, None),
+        (["a.ndjson", "below/b.json"], {"pathGlobFilter": "*.json"}, "1 file"),
+        (["a.ndjson", "below/b.json"], {"pathGlobFilter": "*.json", "recursiveFileLookup": True}, None),
+        (["a.ndjson"], {}, None),
+        ([], {"pathGlobFilter": "*.json"}, None),
+    ],
+)
+def test_a_plan_tells_of_a_folder_with_files_that_its_filter_leaves_out(spark, tmp_path, names, options, number, streaming):
+    in_folder(tmp_path, *names)
+    concern = concern_of(spark, ps.sources.files(tmp_path, "json", "n int", streaming=streaming, **options))
+    pattern = next((value for name, value in options.items() if name.casefold() == "pathglobfilter"), None)
+    told = f"reads files like {pattern} in {tmp_path}, which has {number} and none of that name: one is 'a.ndjson'."
+    assert concern == (told if number else None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
@@ -14,6 +16,14 @@ def matches(spark: SparkSession, pattern: str) -> bool:
     settings = spark._jsparkSession.sessionState().newHadoopConf()
     statuses = path.getFileSystem(settings).globStatus(path)
     return statuses is not None and len(statuses) > 0
+
+
+def glob_of(spark: SparkSession, pattern: str) -> re.Pattern[str] | None:
+    """Return a pattern of Hadoop's for the names of files as a regular expression; None if Hadoop refuses it."""
+    try:
+        return re.compile(str(classes(spark).org.apache.hadoop.fs.GlobPattern.compile(pattern).pattern()), re.DOTALL)
+    except (Py4JJavaError, re.error):
+        return None
 
 
 def has_file_system(spark: SparkSession, scheme: str) -> bool:

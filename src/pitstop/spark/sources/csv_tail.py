@@ -9,7 +9,7 @@ import dataclasses
 import os
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import pyarrow as pa
@@ -30,6 +30,7 @@ from pitstop.spark.sources.csv_names import matches
 from pitstop.spark.sources.csv_plan import FolderPlan, balanced
 from pitstop.spark.sources.csv_records import BYTE_ORDER_MARK, lines, quoted_records
 from pitstop.spark.sources.shared import SMALL_BYTES, Behind, Offset, SourceOptions
+from pitstop.spark.sources.unmatched import nothing_of_glob
 
 ROWS_PER_BATCH = 50_000
 
@@ -185,7 +186,13 @@ def _concern(spark: SparkSession, source: Source) -> str | None:
     folder = Path(_resolved(source)["path"])
     if not folder.is_dir():
         return f"waits for folder {folder}, which is not there now."
-    return None if os.access(folder, os.R_OK | os.X_OK) else f"may not list folder {folder}: give it the right to (chmod, chown)."
+    if not os.access(folder, os.R_OK | os.X_OK):
+        return f"may not list folder {folder}: give it the right to (chmod, chown)."
+    glob = source.options["glob"]
+    parts = PurePath(glob).parts
+    return nothing_of_glob(
+        folder, glob, lambda name: matches(name, glob), lambda name: "**" in parts or name.count("/") < len(parts) - 1
+    )
 
 
 def _reads(source: Source, example: str) -> bool:

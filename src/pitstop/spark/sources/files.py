@@ -9,7 +9,7 @@ import posixpath
 import re
 import unicodedata
 from collections.abc import Callable
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 from urllib.parse import quote
 
@@ -29,10 +29,11 @@ from pitstop.spark.base.looking import Look
 from pitstop.spark.base.naming import quoted as quoted_name
 from pitstop.spark.base.object_stores import open_s3
 from pitstop.spark.base.text_formats import CORRUPT, PLACE, cannot_be_read, lenient_options, reading_options
-from pitstop.spark.internals.file_systems import has_file_system, matches
+from pitstop.spark.internals.file_systems import glob_of, has_file_system, matches
 from pitstop.spark.internals.object_stores import first_objects
 from pitstop.spark.sources import SourceKind, as_spark_has_it
 from pitstop.spark.sources.csv_names import matches as matches_glob
+from pitstop.spark.sources.unmatched import nothing_of_glob
 
 _URL = re.compile("(?:([^:/]+):)?(//[^/]*)?(.*)", re.DOTALL)
 """Scheme, authority and path, as Hadoop tells them apart."""
@@ -169,17 +170,35 @@ def _has_limit(source: Source) -> bool:
 
 
 def _concern(spark: SparkSession, source: Source) -> str | None:
-    """Return a concern if a stream of a pattern begins without a file.
+    """Return a concern if a stream of a pattern begins without a file, or a folder has none that ``pathGlobFilter`` lets through.
 
     Spark itself reports a missing folder without a pattern.
     """
     path = literal_path(source.options["path"])
+    named = _of_this_machine(source.options["path"])
+    if named is not None and os.path.isdir(named):
+        return _unfiltered(spark, source, named)
     if source.bounded or not set(path) & WILD:
         return None
     open_s3(spark, source)
     if matches(spark, path):
         return None
     return f"reads {path}, and there is no file or folder of that pattern now."
+
+
+def _unfiltered(spark: SparkSession, source: Source, folder: str) -> str | None:
+    options = {name.casefold(): value for name, value in source.options.items()}
+    filtered = options.get("pathglobfilter")
+    glob = None if filtered is None else glob_of(spark, filtered)
+    if filtered is None or glob is None:
+        return None
+    everywhere = options.get("recursivefilelookup", "false").casefold() == "true"
+
+    def is_read(name: str) -> bool:
+        file = posixpath.basename(name)
+        return glob.fullmatch(file) is not None and not file.startswith(("_", "."))
+
+    return nothing_of_glob(Path(folder), filtered, is_read, lambda name: everywhere or _are_partitions(PurePath(name).parts))
 
 
 def _reads(source: Source, example: str) -> bool:
