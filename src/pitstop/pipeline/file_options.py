@@ -1,0 +1,93 @@
+"""Names of the options of Spark's readers and writers of files: Spark ignores a name that it does not know.
+
+The names are those of Spark 4.3. tests/spark/sources/test_file_options.py compares them with Spark's own lists.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from pitstop.pipeline.object_stores import STORE
+from pitstop.pipeline.sink import FilesSink
+from pitstop.pipeline.source import Source
+from pitstop.pipeline.specs import SinkSpec, SourceSpec, Spec
+
+FORMATS: dict[str, tuple[str, ...]] = {
+    "csv": tuple(
+        "charset charToEscapeQuoteEscaping codec columnNameOfCorruptRecord columnPruning comment compression dateFormat delimiter "
+        "emptyValue enableDateTimeParsingFallback encoding enforceSchema escape escapeQuotes extension header "
+        "ignoreLeadingWhiteSpace ignoreTrailingWhiteSpace inferSchema inputBufferSize lineSep locale maxCharsPerColumn maxColumns "
+        "mode multiLine nanValue negativeInf nullValue positiveInf preferDate quote quoteAll samplingRatio sep "
+        "singleVariantColumn timeFormat timestampFormat timestampNTZFormat timeZone unescapedQuoteHandling".split()
+    ),
+    "json": tuple(
+        "allowBackslashEscapingAnyCharacter allowComments allowNonNumericNumbers allowNumericLeadingZeros allowSingleQuotes "
+        "allowUnquotedControlChars allowUnquotedFieldNames charset columnNameOfCorruptRecord compression dateFormat "
+        "dropFieldIfAllNull enableDateTimeParsingFallback encoding explodeEmbeddedArray ignoreNullFields inferTimestamp lineSep "
+        "locale mode multiLine prefersDecimal pretty primitivesAsString samplingRatio singleVariantColumn sortKeys timeFormat "
+        "timestampFormat timestampNTZFormat timeZone useUnsafeRow writeNonAsciiCharacterAsCodePoint".split()
+    ),
+    "parquet": ("compression", "datetimeRebaseMode", "int96RebaseMode", "mergeSchema", "parquet.compression"),
+    "text": ("compression", "encoding", "lineSep", "wholetext"),
+}
+"""Format -> the options of its reader and writer."""
+OF_FOLDERS = (
+    "archivePathFilter",
+    "basePath",
+    "ignoreCorruptFiles",
+    "ignoredPathSegmentRegex",
+    "ignoreInvalidPartitionPaths",
+    "ignoreMissingFiles",
+    "modifiedAfter",
+    "modifiedBefore",
+    "pathGlobFilter",
+    "recursiveFileLookup",
+    "timeZone",
+)
+"""Options of readers of each format: the files that they find."""
+OF_STREAMS = (
+    "cleanSource",
+    "discardCachedInputRatio",
+    "fileNameOnly",
+    "latestFirst",
+    "maxBytesPerTrigger",
+    "maxCachedFiles",
+    "maxFileAge",
+    "maxFilesPerTrigger",
+    "sourceArchiveDir",
+)
+"""Options of readers that watch a folder."""
+OF_WRITERS = ("maxRecordsPerFile",)
+"""Options of writers of each format."""
+_LIKE = 0.8
+"""The similarity from which a name is taken for a misspelt one. Options of Hadoop and of parquet's own are less like Spark's."""
+
+
+def objection(spec: Spec) -> str | None:
+    """Return why Spark would ignore an option of a source or sink of files: sentences that go on ``Source 'name' (place): ...``."""
+    if isinstance(spec, SourceSpec) and spec.source.kind == "files":
+        return _of_source(spec.source)
+    if isinstance(spec, SinkSpec) and isinstance(spec.sink, FilesSink):
+        return _misspelt(spec.sink.format, (name for name, _ in spec.sink.options), OF_WRITERS)
+    return None
+
+
+def _of_source(source: Source) -> str | None:
+    own = (name for name in source.options if name not in ("path", "format", STORE))
+    return _misspelt(source.options["format"], own, OF_FOLDERS + OF_STREAMS)
+
+
+def _misspelt(form: str, names: Iterable[str], more: tuple[str, ...]) -> str | None:
+    known = {name.casefold(): name for name in FORMATS[form] + more}
+    # A job may choose the format by an argument, and give the options of all.
+    others = {name.casefold() for options in FORMATS.values() for name in options} | {
+        name.casefold() for name in OF_FOLDERS + OF_STREAMS + OF_WRITERS
+    }
+    for name in names:
+        if name.casefold() in known or name.casefold() in others:
+            continue
+        close = difflib.get_close_matches(name.casefold(), known, 1, _LIKE)
+        if close:
+            return f"files of {form} have no option '{name}'. Did you mean '{known[close[0]]}'?"
+    return None

@@ -1,0 +1,58 @@
+"""Options of files that Spark would ignore, or refuse only as the job runs, are refused where the stage is defined."""
+
+import pytest
+
+import pitstop as ps
+from pitstop.errors import PipelineError
+
+
+def read(form="json", streaming=True, **options):
+    p = ps.Pipeline()
+    return p.read_from(ps.sources.files("/data/in", form, "n bigint", streaming=streaming, **options), name="cars")
+
+
+def write(form="json", **options):
+    read().write_to(ps.sinks.files("/data/out", form, **options), name="out")
+
+
+@pytest.mark.parametrize(
+    ("form", "wrong", "right"),
+    [
+        ("json", "maxFilesPerTriger", "maxFilesPerTrigger"),
+        ("json", "max_files_per_trigger", "maxFilesPerTrigger"),
+        ("json", "MAXFILEPERTRIGGER", "maxFilesPerTrigger"),
+        ("json", "allowSingleQuote", "allowSingleQuotes"),
+        ("csv", "headers", "header"),
+        ("csv", "ignoreLeadingWhitespaces", "ignoreLeadingWhiteSpace"),
+        ("parquet", "mergeShema", "mergeSchema"),
+        ("parquet", "pathGlobFiltre", "pathGlobFilter"),
+        ("text", "wholeTxt", "wholetext"),
+    ],
+)
+def test_a_misspelt_option_of_a_source_is_refused_with_the_right_name(form, wrong, right):
+    with pytest.raises(PipelineError) as error:
+        read(form, **{wrong: 1})
+    sentence = str(error.value)
+    assert sentence.startswith("Source 'cars' (test_file_options.py:")
+    assert sentence.endswith(f"): files of {form} have no option '{wrong}'. Did you mean '{right}'?")
+
+
+def test_a_misspelt_option_of_a_sink_is_refused_with_the_right_name():
+    with pytest.raises(PipelineError, match=r"^Sink 'out' \(.*\): files of csv have no option 'heder'. Did you mean 'header'\?$"):
+        write("csv", heder=True)
+    with pytest.raises(PipelineError, match="Did you mean 'maxRecordsPerFile'"):
+        write("json", maxRecordPerFile=10)
+
+
+@pytest.mark.parametrize(
+    ("form", "options"),
+    [
+        ("json", {"MULTILINE": True, "maxfilespertrigger": 1}),
+        ("json", {"header": True, "sep": ";"}),  # options of csv, which change nothing
+        ("parquet", {"parquet.compression.codec.zstd.level": 3, "parquet.block.size": 1000, "mapreduce.input.x": 1}),
+        ("csv", {"fs.s3a.threads.max": 4}),
+    ],
+)
+def test_known_options_in_any_case_and_those_of_others_pass(form, options):
+    read(form, **options)
+    write(form, **options)
