@@ -1,4 +1,6 @@
-"""Names of the options of Spark's readers and writers of files: Spark ignores a name that it does not know.
+"""Options of Spark's readers and writers of files: their names, and what is wrong with those of a source or sink.
+
+Spark ignores a name that it does not know.
 
 The names are those of Spark 4.3. tests/spark/sources/test_file_options.py compares them with Spark's own lists.
 """
@@ -8,6 +10,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from pitstop.pipeline.file_option_values import wrong_value_read, wrong_value_written
 from pitstop.pipeline.object_stores import STORE
 from pitstop.pipeline.sink import FilesSink
 from pitstop.pipeline.source import Source
@@ -60,22 +63,27 @@ OF_STREAMS = (
 """Options of readers that watch a folder."""
 OF_WRITERS = ("maxRecordsPerFile",)
 """Options of writers of each format."""
+_NOT_SPARKS = ("path", "format", STORE)
 _LIKE = 0.8
 """The similarity from which a name is taken for a misspelt one. Options of Hadoop and of parquet's own are less like Spark's."""
 
 
 def objection(spec: Spec) -> str | None:
-    """Return why Spark would ignore an option of a source or sink of files: sentences that go on ``Source 'name' (place): ...``."""
+    """Return why Spark would ignore or refuse an option of a source or sink of files; None if it would not.
+
+    The sentences go on ``Source 'name' (place): ...``.
+    """
     if isinstance(spec, SourceSpec) and spec.source.kind == "files":
         return _of_source(spec.source)
     if isinstance(spec, SinkSpec) and isinstance(spec.sink, FilesSink):
-        return _misspelt(spec.sink.format, (name for name, _ in spec.sink.options), OF_WRITERS)
+        options = dict(spec.sink.options)
+        return _misspelt(spec.sink.format, options, OF_WRITERS) or wrong_value_written(spec.sink.format, options)
     return None
 
 
 def _of_source(source: Source) -> str | None:
-    own = (name for name in source.options if name not in ("path", "format", STORE))
-    return _misspelt(source.options["format"], own, OF_FOLDERS + OF_STREAMS)
+    form, own = source.options["format"], {name: value for name, value in source.options.items() if name not in _NOT_SPARKS}
+    return _misspelt(form, own, OF_FOLDERS + OF_STREAMS) or wrong_value_read(form, own, streaming=not source.bounded)
 
 
 def _misspelt(form: str, names: Iterable[str], more: tuple[str, ...]) -> str | None:

@@ -56,3 +56,36 @@ def test_a_misspelt_option_of_a_sink_is_refused_with_the_right_name():
 def test_known_options_in_any_case_and_those_of_others_pass(form, options):
     read(form, **options)
     write(form, **options)
+
+
+@pytest.mark.parametrize(
+    ("form", "name", "value", "words"),
+    [
+        ("json", "maxFilesPerTrigger", "one", "a whole number above 0, not 'one'."),
+        ("json", "maxfilespertrigger", 0, "a whole number above 0, not '0'."),
+        ("csv", "maxBytesPerTrigger", "10m", "a whole number of bytes above 0, without a unit, not '10m'."),
+        ("csv", "maxFileAge", "7 days", "a time such as 12h or 365d, not '7 days'."),
+        ("csv", "cleanSource", True, "archive, delete or off, not 'True'."),
+        ("csv", "header", "yes", "true or false, not 'yes'."),
+        ("parquet", "recursiveFileLookup", 1, "true or false, not '1'."),
+    ],
+)
+def test_a_value_that_spark_would_refuse_is_told_with_the_source(form, name, value, words):
+    with pytest.raises(PipelineError) as error:
+        read(form, **{name: value})
+    assert str(error.value).startswith("Source 'cars' (test_file_options.py:")
+    assert str(error.value).endswith(f"): option '{name}' is {words}")
+
+
+def test_a_value_that_spark_would_refuse_is_told_with_the_sink():
+    with pytest.raises(PipelineError, match=r"^Sink 'out' \(.*\): option 'header' is true or false, not 'yes'\.$"):
+        write("csv", header="yes")
+
+
+def test_the_two_limits_of_an_epoch_exclude_each_other():
+    with pytest.raises(PipelineError, match="maxFilesPerTrigger and maxBytesPerTrigger exclude each other: leave one out"):
+        read(maxFilesPerTrigger=1, maxBytesPerTrigger=1000)
+
+
+def test_options_of_streams_are_not_judged_where_spark_does_not_look_at_them():
+    read(streaming=False, maxFilesPerTrigger="one")
