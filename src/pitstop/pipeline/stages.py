@@ -94,6 +94,7 @@ class Pipeline:
         Rows that cannot be parsed never stop the job: they are counted, sampled in the log, and go to
         ``dead_letters`` if given (columns ``stage string, text string, time timestamp, error string, place string``; ``place``
         is the file, and for ``csv_tail`` the byte in it, null for sources without files; its stage is ``<name>-dead-letters``).
+        ``error`` names the columns of JSON and CSV that cannot be read: ``amount: 'lots' is no double.``
         """
         expect(source, Source, f"Source '{name}' is read from a source", SOURCES)
         if source.parse is None and not source.tells_bad and dead_letters is not None:

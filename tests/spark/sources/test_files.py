@@ -18,6 +18,15 @@ CSV_BAD = ["few", "many,1,2", "wrong,x"]
 JSON = '{"k":"a","v":1}\n{"k":"wrong","v":"x"}\n{"k":"cut"\n"text"\n\n{"k":"b"}\n'
 JSON_GOOD = [("a", 1), ("b", None)]
 JSON_BAD = ['{"k":"wrong","v":"x"}', '{"k":"cut"', '"text"']
+_OTHER_FIELDS = "This is no csv of the columns k string, v bigint."
+REASONS = {
+    "csv": {"few": _OTHER_FIELDS, "many,1,2": _OTHER_FIELDS, "wrong,x": "v: 'x' is no bigint."},
+    "json": {
+        '{"k":"wrong","v":"x"}': "v: 'x' is no bigint.",
+        '{"k":"cut"': 'This is no JSON object: {"k":"cut"',
+        '"text"': 'This is no JSON object: "text"',
+    },
+}
 FORMS = [("csv", CSV, CSV_GOOD, CSV_BAD, {"header": True}), ("json", JSON, JSON_GOOD, JSON_BAD, {})]
 
 
@@ -48,7 +57,7 @@ def test_rows_of_a_stream_that_do_not_parse_are_counted_sampled_and_kept(spark, 
     assert sorted(row.text for row in letters.rows) == sorted(bad)
     assert {row.stage for row in letters.rows} == {"lines"}
     assert {row.place for row in letters.rows} == {f"file://{folder}/a.{form}"}
-    assert {row.error for row in letters.rows} == {f"This is no {form} of the columns k string, v bigint."}
+    assert {row.text: row.error for row in letters.rows} == REASONS[form]
     assert f"{len(bad)} rows of 'lines' could not be parsed, such as: " in capsys.readouterr().out
 
 
@@ -261,3 +270,59 @@ def test_a_plan_tells_of_a_folder_with_files_that_its_filter_leaves_out(spark, t
     pattern = next((value for name, value in options.items() if name.casefold() == "pathglobfilter"), None)
     told = f"reads files like {pattern} in {tmp_path}, which has {number} and none of that name: one is 'a.ndjson'."
     assert concern == (told if number else None)
+
+
+def reasons(spark, source):
+    """Return text -> reason, of the rows of the source that are dead letters."""
+    p = ps.Pipeline()
+    p.read_from(source, name="rows", dead_letters=ps.sinks.noop())
+    unread = next(node for node in p.nodes if node.name == "rows-unparsed")
+    return {row.text: row.error for row in Lowering(spark, streaming=False).frame(unread).collect()}
+
+
+def test_a_dead_letter_of_json_names_each_column_that_cannot_be_read_with_its_text(spark, tmp_path):
+    expected = {
+        '{"id":"a","amount":"lots"}': "amount: 'lots' is no double.",
+        '{"amount":"x","ts":"yesterday","id":7}': "amount: 'x' is no double. ts: 'yesterday' is no timestamp.",
+        '{"s":{"x":"no","y":1}}': """s: '{"x":"no","y":1}' is no struct<x:int,y:int>.""",
+        '{"a":[1,"no"]}': """a: '[1,"no"]' is no array<int>.""",
+        "{'amount':'in single quotes'}": "amount: 'in single quotes' is no double.",
+        '{"amount":"good","amount":"bad"}': "amount: 'bad' is no double.",
+        '{"odd name.":2.5}': "odd name.: '2.5' is no bigint.",
+        '{"amount":"' + "long" * 20 + '"}': "amount: '" + "long" * 10 + "…' is no double.",
+        '{"id":"a","amo': 'This is no JSON object: {"id":"a","amo',
+        "b" * 200: "This is no JSON object: " + "b" * 100 + "…",
+        "1": "This is no JSON object: 1",
+    }
+    schema = "id string, amount double, ts timestamp, s struct<x:int,y:int>, a array<int>, `odd name.` bigint"
+    (tmp_path / "a.json").write_text("\n".join([*expected, '{"id":"good","amount":1}']))
+    assert reasons(spark, ps.sources.files(tmp_path, "json", schema)) == expected
+
+
+def test_a_dead_letter_of_csv_names_each_column_that_cannot_be_read_with_its_text(spark, tmp_path):
+    schema = "k string, v bigint, d date, b boolean"
+    fields = f"This is no csv of the columns {schema}."
+    expected = {
+        "wrong,x,2026-01-01,true": "v: 'x' is no bigint.",
+        '"Bob, the ""2nd""",7,yesterday,maybe': "d: 'yesterday' is no date. b: 'maybe' is no boolean.",
+        '"","x, y",,""': "v: 'x, y' is no bigint.",
+        "few": fields,
+        "many,1,2026-01-01,true,2": fields,
+    }
+    (tmp_path / "a.csv").write_text("\n".join([*expected, "good,1,2026-01-01,true", '"","3",,""', ""]))
+    assert reasons(spark, ps.sources.files(tmp_path, "csv", schema)) == expected
+    assert reasons(spark, ps.sources.csv_tail(tmp_path, schema)) == expected
+
+
+def test_options_of_the_reader_count_where_a_dead_letter_names_its_columns(spark, tmp_path):
+    (tmp_path / "a.csv").write_text("k;d\ngood;31.12.2026\nNONE;NONE\nbad;2026-12-31\n")
+    options = {"sep": ";", "header": True, "dateFormat": "dd.MM.yyyy", "nullValue": "NONE", "encoding": "UTF-8"}
+    source = ps.sources.files(tmp_path, "csv", "k string, d date", **options)
+    assert reasons(spark, source) == {"bad;2026-12-31": "d: '2026-12-31' is no date."}
+
+
+def test_columns_of_folders_are_none_of_the_text_of_a_dead_letter(spark, tmp_path):
+    in_folder(tmp_path, "day=7/a.json")
+    (tmp_path / "day=7" / "a.json").write_text('{"n":"x"}\n')
+    source = ps.sources.files(tmp_path, "json", "n int, day int")
+    assert reasons(spark, source) == {'{"n":"x"}': "n: 'x' is no int."}

@@ -10,12 +10,14 @@ from pitstop.errors import UsageError
 from pitstop.model.left_out import LeftOut
 from pitstop.pipeline.kafka_values import DECODED_FORMATS
 from pitstop.pipeline.nodes import Node
+from pitstop.pipeline.object_stores import STORE
 from pitstop.pipeline.source import Source
 from pitstop.spark.base.columns import struct_of
 from pitstop.spark.base.environment import SourceSettings
 from pitstop.spark.base.naming import OBSERVED, PARSED, REASON, TOMBSTONE, quoted
 from pitstop.spark.base.text_formats import CORRUPT, PLACE, lenient_options, reading_options
 from pitstop.spark.lowering.event_time import Observe
+from pitstop.spark.lowering.reasons import reason, with_fields
 from pitstop.spark.sources import open_batch, open_stream
 
 TEXT = "value"
@@ -79,11 +81,12 @@ def good_rows(frame: DataFrame, source: Source) -> DataFrame:
 
 def dead_letters(frame: DataFrame, stage: str, source: Source) -> DataFrame:
     """Return the rows that did not parse: ``stage string, text string, time timestamp, error string, place string``."""
-    return frame.where(_is_bad(frame, source)).select(
+    bad, error = _with_error(frame.where(_is_bad(frame, source)), source)
+    return bad.select(
         F.lit(stage).alias("stage"),
         _text(source).alias("text"),
         F.current_timestamp().alias("time"),
-        _error(frame, source).alias("error"),
+        error.alias("error"),
         _place(source).alias("place"),
     )
 
@@ -128,13 +131,35 @@ def _place(source: Source) -> Column:
     return F.concat_ws(":", *columns) if columns is not None else F.lit(None).cast("string")
 
 
-def _error(frame: DataFrame, source: Source) -> Column:
-    error = F.lit(_form_error(source))
-    return F.coalesce(F.col(REASON), error) if REASON in frame.columns else error
+def _with_error(bad: DataFrame, source: Source) -> tuple[DataFrame, Column]:
+    """Return the bad rows, with columns that the reason is computed from, and the reason."""
+    form, otherwise = _form(source), _form_error(source)
+    error = F.lit(otherwise)
+    if form in ("csv", "json"):
+        text = CORRUPT if source.tells_bad else TEXT
+        columns, options = _columns(bad, source), _parser_options(source)
+        bad = with_fields(bad, form, text, columns, options)
+        error = reason(form, text, columns, options, otherwise)
+    return bad, F.coalesce(F.col(REASON), error) if REASON in bad.columns else error
+
+
+def _form(source: Source) -> str:
+    return source.parse or source.options["format"]
+
+
+def _columns(frame: DataFrame, source: Source) -> StructType:
+    if source.tells_bad:
+        return StructType([field for field in frame.schema.fields if field.name not in (CORRUPT, PLACE)])
+    return struct_of(source.schema or "")
+
+
+def _parser_options(source: Source) -> dict[str, str]:
+    options = source.options if source.tells_bad else source.parse_options
+    return {name: value for name, value in options.items() if name not in ("path", "format", STORE)}
 
 
 def _form_error(source: Source) -> str:
-    form = source.parse or source.options["format"]
+    form = _form(source)
     sentence = (
         f"This is no {form} of the columns {source.schema}." if source.schema else f"This is no {form} like the other rows."
     )
