@@ -16,20 +16,26 @@ from pitstop.pipeline.sink import FilesSink
 from pitstop.pipeline.source import Source
 from pitstop.pipeline.specs import SinkSpec, SourceSpec, Spec
 
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
 FORMATS: dict[str, tuple[str, ...]] = {
-    "csv": tuple(
-        "charset charToEscapeQuoteEscaping codec columnNameOfCorruptRecord columnPruning comment compression dateFormat delimiter "
-        "emptyValue enableDateTimeParsingFallback encoding enforceSchema escape escapeQuotes extension header "
-        "ignoreLeadingWhiteSpace ignoreTrailingWhiteSpace inferSchema inputBufferSize lineSep locale maxCharsPerColumn maxColumns "
-        "mode multiLine nanValue negativeInf nullValue positiveInf preferDate quote quoteAll samplingRatio sep "
-        "singleVariantColumn timeFormat timestampFormat timestampNTZFormat timeZone unescapedQuoteHandling".split()
+    "csv": _names(
+        "charset charToEscapeQuoteEscaping codec columnNameOfCorruptRecord columnPruning comment compression dateFormat "
+        "delimiter emptyValue enableDateTimeParsingFallback encoding enforceSchema escape escapeQuotes extension header "
+        "ignoreLeadingWhiteSpace ignoreTrailingWhiteSpace inferSchema inputBufferSize lineSep locale maxCharsPerColumn "
+        "maxColumns mode multiLine nanValue negativeInf nullValue positiveInf preferDate quote quoteAll samplingRatio "
+        "sep singleVariantColumn timeFormat timestampFormat timestampNTZFormat timeZone unescapedQuoteHandling"
     ),
-    "json": tuple(
-        "allowBackslashEscapingAnyCharacter allowComments allowNonNumericNumbers allowNumericLeadingZeros allowSingleQuotes "
-        "allowUnquotedControlChars allowUnquotedFieldNames charset columnNameOfCorruptRecord compression dateFormat "
-        "dropFieldIfAllNull enableDateTimeParsingFallback encoding explodeEmbeddedArray ignoreNullFields inferTimestamp lineSep "
-        "locale mode multiLine prefersDecimal pretty primitivesAsString samplingRatio singleVariantColumn sortKeys timeFormat "
-        "timestampFormat timestampNTZFormat timeZone useUnsafeRow writeNonAsciiCharacterAsCodePoint".split()
+    "json": _names(
+        "allowBackslashEscapingAnyCharacter allowComments allowNonNumericNumbers allowNumericLeadingZeros "
+        "allowSingleQuotes allowUnquotedControlChars allowUnquotedFieldNames charset columnNameOfCorruptRecord "
+        "compression dateFormat dropFieldIfAllNull enableDateTimeParsingFallback encoding explodeEmbeddedArray "
+        "ignoreNullFields inferTimestamp lineSep locale mode multiLine prefersDecimal pretty primitivesAsString "
+        "samplingRatio singleVariantColumn sortKeys timeFormat timestampFormat timestampNTZFormat timeZone useUnsafeRow "
+        "writeNonAsciiCharacterAsCodePoint"
     ),
     "parquet": ("compression", "datetimeRebaseMode", "int96RebaseMode", "mergeSchema", "parquet.compression"),
     "text": ("compression", "encoding", "lineSep", "wholetext"),

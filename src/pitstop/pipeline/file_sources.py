@@ -70,7 +70,7 @@ def files(
     Batch by default (the job completes when they are read); with ``streaming=True`` the folder is watched
     for new files, each read once; such a folder needs a ``schema`` (DDL), unless it is one of text. ``options`` are those of
     Spark's reader, such as ``header=True``, or ``maxFilesPerTrigger=1``, which bounds what one epoch reads.
-    One whose name is almost that of an option of Spark is refused, as Spark would ignore it, and so is a value that Spark refuses.
+    One whose name is almost that of an option of Spark is refused, for Spark would ignore it; so is a value that Spark refuses.
     A file that was written more than a week before the newest that was read is passed over, unless ``maxFileAge="365d"``, or
     what you choose, says otherwise: Spark remembers for that long which files it has read.
 

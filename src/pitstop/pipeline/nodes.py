@@ -75,7 +75,8 @@ class Graph:
     def add(self, spec: Spec, name: str, inputs: tuple[Node, ...] = ()) -> Node:
         """Add a node and return it.
 
-        UsageError if the name is not valid; PipelineError if another node has it, or if an option of its files has a wrong name or value.
+        UsageError if the name is not valid; PipelineError if another node has it, or if an option of its files has a wrong name
+        or value.
         """
         check_name("stage", name)
         location = self._location()

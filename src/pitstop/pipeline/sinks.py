@@ -98,11 +98,12 @@ def files(path: str, format: str = "parquet", partition_by: str | tuple[str, ...
     """Write files into a folder; ``format`` is ``parquet``, ``json`` or ``csv``. Exactly-once: a file appears with its epoch.
 
     ``options`` are those of Spark's writer of that format, such as ``header=True`` or ``timestampFormat``, and go before what
-    follows. One whose name is almost that of an option of Spark is refused. CSV is that of RFC 4180: quotes are doubled, blanks stay, an empty text is ``""`` and null is nothing. (In a CSV of
-    one column all is in quotes, and null is ``""``, for readers pass over empty lines.) Times of CSV and JSON have microseconds.
-    What a format cannot hold is refused when the job is checked: nested and binary columns in CSV, keys of maps in JSON that
-    are no text, whole number or boolean, structs without fields, and intervals of months with days. A file that would hold no
-    row is not written. Keys of maps in JSON are read back as texts: ``map<string, ...>``.
+    follows. One whose name is almost that of an option of Spark is refused. CSV is that of RFC 4180: quotes are doubled,
+    blanks stay, an empty text is ``""`` and null is nothing. (In a CSV of one column all is in quotes, and null is ``""``,
+    for readers pass over empty lines.) Times of CSV and JSON have microseconds. What a format cannot hold is refused when the
+    job is checked: nested and binary columns in CSV, keys of maps in JSON that are no text, whole number or boolean, structs
+    without fields, and intervals of months with days. A file that would hold no row is not written. Keys of maps in JSON are
+    read back as texts: ``map<string, ...>``.
 
     The folder also holds ``_pitstop``, with a record of each epoch. Spark and pyarrow pass it over, as all names
     that begin with ``_``; a pattern of your own, such as ``**/*.json``, has to leave it out.

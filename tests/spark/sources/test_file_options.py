@@ -53,7 +53,9 @@ def test_the_options_of_folders_are_those_of_spark(spark):
 
 def test_the_options_of_streams_are_those_of_spark(spark):
     """Spark has no list of them: its class has a field for each."""
-    fields = {field.getName() for field in java_class(spark, f"{EXECUTION}.streaming.runtime.FileStreamOptions").getDeclaredFields()}
+    fields = {
+        field.getName() for field in java_class(spark, f"{EXECUTION}.streaming.runtime.FileStreamOptions").getDeclaredFields()
+    }
     of_itself = {name for name in fields if "$" in name} | {"parameters", "optionMapWithoutPath"}
     assert lower(OF_STREAMS) == {name.removesuffix("Ms").lower() for name in fields - of_itself}
 
@@ -94,9 +96,9 @@ def folder(spark, tmp_path):
     return of
 
 
-def refuses(action):
+def refuses(action, *arguments):
     try:
-        action()
+        action(*arguments)
     except Exception:  # whatever Spark makes of it
         return True
     return False
@@ -105,29 +107,37 @@ def refuses(action):
 @pytest.mark.parametrize(("form", "name"), TRUTHS)
 def test_a_truth_is_what_spark_takes_for_one(spark, folder, form, name):
     path, schema = folder(form), "value string" if form == "text" else "n int"
+
+    def run(value):
+        spark.read.format(form).schema(schema).option(name, value).load(path).collect()
+
     for value in ("true", "False", "yes"):
         told = wrong_value_read(form, {name: value}, streaming=False)
-        spark_refuses = refuses(lambda: spark.read.format(form).schema(schema).option(name, value).load(path).collect())
-        assert (told is not None) == spark_refuses, value
+        assert (told is not None) == refuses(run, value), value
 
 
 @pytest.mark.parametrize(
     ("form", "name"), [(form, name) for form, names in file_option_values._OF_FORMATS.items() for name in names]
 )
 def test_a_truth_of_a_writer_is_what_spark_takes_for_one(spark, tmp_path, form, name):
+    def run(value):
+        spark.range(1).write.format(form).option(name, value).save(str(tmp_path / value))
+
     for value in ("true", "yes"):
         told = wrong_value_written(form, {name: value})
-        spark_refuses = refuses(lambda: spark.range(1).write.format(form).option(name, value).save(str(tmp_path / value)))
-        assert (told is not None) == spark_refuses, value
+        assert (told is not None) == refuses(run, value), value
 
 
 @pytest.mark.parametrize("name", file_option_values._OF_READERS["csv"])
 def test_a_number_of_csv_is_what_spark_takes_for_one(spark, folder, name):
     path = folder("csv")
+
+    def run(value):
+        spark.read.schema("n int").option(name, value).csv(path).collect()
+
     for value in ("1000", "x", "1.5", " 5", ""):
         told = wrong_value_read("csv", {name: value}, streaming=False)
-        spark_refuses = refuses(lambda: spark.read.schema("n int").option(name, value).csv(path).collect())
-        assert (told is not None) == spark_refuses, value
+        assert (told is not None) == refuses(run, value), value
 
 
 @pytest.mark.parametrize("name", OF_STREAM_VALUES)
@@ -142,4 +152,4 @@ def test_a_value_of_a_stream_is_refused_exactly_where_spark_refuses_it(spark, fo
 
     for number, value in enumerate(OF_STREAM_VALUES[name]):
         told = wrong_value_read("json", {name: value}, streaming=True)
-        assert (told is not None) == refuses(lambda: run(value, number)), value
+        assert (told is not None) == refuses(run, value, number), value

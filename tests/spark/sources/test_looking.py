@@ -79,7 +79,7 @@ def test_a_topic_is_told_with_its_partitions_its_end_and_its_newest_message_as_a
     assert sentences[1:6] == [
         f"Sink 'out-0' writes to {servers}: topic 'copies' has 4 partitions.",
         f"Source 'in-1' reads from {servers}: topic 'bad' has 1 partition, newest offset 0; the newest message (bad:0:0) is no "
-        '''row: n: 'x' is no bigint: {"n": "x"}.''',
+        """row: n: 'x' is no bigint: {"n": "x"}.""",
         f"Sink 'out-1' writes to {servers}: topic 'nowhere' is not there yet.",
         f"Source 'in-2' reads from {servers}: topic 'empty' has 3 partitions, no messages.",
         sentences[5],

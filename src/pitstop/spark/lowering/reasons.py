@@ -51,9 +51,7 @@ def _wrong(form: str, text: str, field: StructField, user: Mapping[str, str]) ->
         cannot_be_read = _from_json(text, StructType([field]), user).getField(CORRUPT).isNotNull()
     else:
         cannot_be_read = F.col(f"{_VALUES}.{quoted(field.name)}").isNull()
-    sentence = F.concat(
-        F.lit(f"{field.name}: '"), _short(written, _MOST_OF_FIELD), F.lit(f"' is no {_type(field.dataType)}.")
-    )
+    sentence = F.concat(F.lit(f"{field.name}: '"), _short(written, _MOST_OF_FIELD), F.lit(f"' is no {_type(field.dataType)}."))
     return F.when(written.isNotNull() & cannot_be_read, sentence)
 
 

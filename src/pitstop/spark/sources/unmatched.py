@@ -17,8 +17,8 @@ _HIDDEN = (".", "_")
 def nothing_of_glob(folder: Path, glob: str, is_read: Callable[[str], bool], goes_into: Callable[[str], bool]) -> str | None:
     """Return a concern if the folder has files, and the source reads none of them: a clause that goes on ``Source 'name' ...``.
 
-    ``is_read`` tells by the path of a file below the folder whether the source reads it, ``goes_into`` by that of a folder whether
-    it looks there. None also if there are too many files to look at.
+    ``is_read`` tells by the path of a file below the folder whether the source reads it, ``goes_into`` by that of a folder
+    whether it looks there. None also if there are too many files to look at.
     """
     number, example = 0, ""
     for place, name in enumerate(_files(folder, "", goes_into)):
@@ -28,9 +28,7 @@ def nothing_of_glob(folder: Path, glob: str, is_read: Callable[[str], bool], goe
             number, example = number + 1, example or name
     if not number:
         return None
-    return (
-        f"reads files like {glob} in {folder}, which has {counted(number, 'file')} and none of that name: one is '{example}'."
-    )
+    return f"reads files like {glob} in {folder}, which has {counted(number, 'file')} and none of that name: one is '{example}'."
 
 
 def _files(folder: Path, below: str, goes_into: Callable[[str], bool]) -> Iterator[str]:
