@@ -88,7 +88,7 @@ def _wrong(forms: Mapping[str, Form], options: Mapping[str, str]) -> str | None:
         is_right, words = forms.get(name.lower(), (None, ""))
         if is_right is not None and not is_right(value):
             return f"option '{name}' is {words}, not '{value}'."
-    chosen = {name.lower() for name in options} & forms.keys()
-    if {"maxfilespertrigger", "maxbytespertrigger"} <= chosen:
+    names = {name.lower() for name in options} & forms.keys()
+    if {"maxfilespertrigger", "maxbytespertrigger"} <= names:
         return "its options maxFilesPerTrigger and maxBytesPerTrigger exclude each other: leave one out."
     return None

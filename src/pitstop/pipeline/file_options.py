@@ -93,15 +93,15 @@ def _of_source(source: Source) -> str | None:
 
 
 def _misspelt(form: str, names: Iterable[str], more: tuple[str, ...]) -> str | None:
-    known = {name.casefold(): name for name in FORMATS[form] + more}
+    own_names = {name.casefold(): name for name in FORMATS[form] + more}
     # A job may choose the format by an argument, and give the options of all.
-    others = {name.casefold() for options in FORMATS.values() for name in options} | {
+    other_names = {name.casefold() for options in FORMATS.values() for name in options} | {
         name.casefold() for name in OF_FOLDERS + OF_STREAMS + OF_WRITERS
     }
     for name in names:
-        if name.casefold() in known or name.casefold() in others:
+        if name.casefold() in own_names or name.casefold() in other_names:
             continue
-        close = difflib.get_close_matches(name.casefold(), known, 1, _LIKE)
+        close = difflib.get_close_matches(name.casefold(), own_names, 1, _LIKE)
         if close:
-            return f"files of {form} have no option '{name}'. Did you mean '{known[close[0]]}'?"
+            return f"files of {form} have no option '{name}'. Did you mean '{own_names[close[0]]}'?"
     return None

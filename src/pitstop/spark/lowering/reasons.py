@@ -34,9 +34,9 @@ def with_fields(bad: DataFrame, form: str, text: str, columns: StructType, user:
 def reason(form: str, text: str, columns: StructType, user: Mapping[str, str], otherwise: str) -> Column:
     """Return why the text of a bad row is none of these columns; ``otherwise`` if no single column is to blame."""
     wrong = [_wrong(form, text, field, user) for field in columns.fields if not isinstance(field.dataType, StringType)]
-    named = F.concat_ws(" ", *wrong) if wrong else F.lit("")
+    sentences = F.concat_ws(" ", *wrong) if wrong else F.lit("")
     whole = F.col(f"{_TEXTS}.{CORRUPT}").isNull()
-    other = F.when(whole & (named != F.lit("")), named)
+    other = F.when(whole & (sentences != F.lit("")), sentences)
     if form == "json":
         no_object = F.concat(F.lit("This is no JSON object: "), _short(F.col(text), _MOST_OF_TEXT))
         other = F.coalesce(other, F.when(~whole, no_object))
@@ -45,14 +45,14 @@ def reason(form: str, text: str, columns: StructType, user: Mapping[str, str], o
 
 def _wrong(form: str, text: str, field: StructField, user: Mapping[str, str]) -> Column:
     """Return a sentence about a column if its text cannot be read; otherwise null."""
-    written = F.col(f"{_TEXTS}.{quoted(field.name)}")
+    field_text = F.col(f"{_TEXTS}.{quoted(field.name)}")
     if form == "json":
         # Of a nested column Spark keeps the parts that it can read, so its value does not tell.
         cannot_be_read = _from_json(text, StructType([field]), user).getField(CORRUPT).isNotNull()
     else:
         cannot_be_read = F.col(f"{_VALUES}.{quoted(field.name)}").isNull()
-    sentence = F.concat(F.lit(f"{field.name}: '"), _short(written, _MOST_OF_FIELD), F.lit(f"' is no {_type(field.dataType)}."))
-    return F.when(written.isNotNull() & cannot_be_read, sentence)
+    sentence = F.concat(F.lit(f"{field.name}: '"), _short(field_text, _MOST_OF_FIELD), F.lit(f"' is no {_type(field.dataType)}."))
+    return F.when(field_text.isNotNull() & cannot_be_read, sentence)
 
 
 def _type(kind: DataType) -> str:

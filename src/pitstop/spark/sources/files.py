@@ -175,9 +175,9 @@ def _concern(spark: SparkSession, source: Source) -> str | None:
     Spark itself reports a missing folder without a pattern.
     """
     path = literal_path(source.options["path"])
-    named = _of_this_machine(source.options["path"])
-    if named is not None and os.path.isdir(named):
-        return _unfiltered(spark, source, named)
+    folder = _of_this_machine(source.options["path"])
+    if folder is not None and os.path.isdir(folder):
+        return _unfiltered(spark, source, folder)
     if source.bounded or not set(path) & WILD:
         return None
     open_s3(spark, source)
@@ -188,9 +188,9 @@ def _concern(spark: SparkSession, source: Source) -> str | None:
 
 def _unfiltered(spark: SparkSession, source: Source, folder: str) -> str | None:
     options = {name.casefold(): value for name, value in source.options.items()}
-    filtered = options.get("pathglobfilter")
-    glob = None if filtered is None else glob_of(spark, filtered)
-    if filtered is None or glob is None:
+    pattern = options.get("pathglobfilter")
+    glob = None if pattern is None else glob_of(spark, pattern)
+    if pattern is None or glob is None:
         return None
     everywhere = options.get("recursivefilelookup", "false").casefold() == "true"
 
@@ -198,7 +198,7 @@ def _unfiltered(spark: SparkSession, source: Source, folder: str) -> str | None:
         file = posixpath.basename(name)
         return glob.fullmatch(file) is not None and not file.startswith(("_", "."))
 
-    return nothing_of_glob(Path(folder), filtered, is_read, lambda name: everywhere or _are_partitions(PurePath(name).parts))
+    return nothing_of_glob(Path(folder), pattern, is_read, lambda name: everywhere or _are_partitions(PurePath(name).parts))
 
 
 def _reads(source: Source, example: str) -> bool:
