@@ -3,7 +3,8 @@
 ``# stage: speed bigint``   it has a window stage of that name with an accumulator of that Spark type
 ``# source: drops``         the name of its source, else ``source``
 ``# sink: out``             it has a sink of that name
-``# into: the map 'm'``     the place that the sink writes into; without it nobody knows, as of a plan of an older release
+``# into: the map 'm'``     the place that the sink writes into; without it nobody knows, as of a plan of an older release. Rows
+                            come beside those of a folder, and in the place of those of a map
 ``# fails: No such column`` it fails with that sentence before it runs
 ``# completes``             it comes to its end at once
 ``# hangs``                 it stays in STARTING
@@ -50,7 +51,8 @@ def _plan(stages: list[list[str]], name: str, sink: str | None, place: str | Non
     ]
     sinks = []
     if sink is not None:
-        sinks.append(PlanStage(sink, StageKind.SINK, "sink", (name,), "sink files", transactional=True, place=place))
+        adds = place is not None and place.startswith("the folder")
+        sinks.append(PlanStage(sink, StageKind.SINK, "sink", (name,), "sink files", transactional=True, place=place, adds=adds))
     return Plan((source, *windows, *sinks), tuple(OperatorSlot(stage.name, "frames") for stage in windows))
 
 

@@ -44,6 +44,8 @@ class _Checked:
     report: Report | None = None
     text: str = ""
     error: PitstopError | None = None
+    warnings: tuple[str, ...] = ()
+    """A sentence for each thing that is amiss now and keeps nobody from doing it."""
 
     @property
     def is_wrong(self) -> bool:
@@ -152,7 +154,7 @@ def _checked(call: Call, job: DesiredJob, plan: JobPlan) -> _Checked:
             result = call.service().check(request, None if creates else plan.job_id, job.initial_snapshot if creates else None)
     except PitstopError as error:
         return _Checked(plan, job, error=error)
-    return _Checked(plan, job, result.report, result.text)
+    return _Checked(plan, job, result.report, result.text, warnings=tuple(result.warnings))
 
 
 def _show(call: Call, plans: list[_Checked]) -> None:
@@ -167,6 +169,7 @@ def _show(call: Call, plans: list[_Checked]) -> None:
         details = [f"{change.what}: {change.before} -> {change.after}" for change in each.plan.changes]
         details += each.plan.notes
         details += each.text.splitlines() if each.report is not None or each.error is not None else []
+        details += [f"Warning: {warning}" for warning in each.warnings] if each.report is None else []
         details += [f"ERROR: {each.error.message}"] if each.error is not None else []
         for detail in details:
             print(f"    {detail}")
@@ -181,6 +184,7 @@ def _facts(each: _Checked) -> dict[str, object]:
         "steps": [step.value for step in each.plan.steps],
         "changes": [asdict(change) for change in each.plan.changes],
         "notes": list(each.plan.notes),
+        "warnings": list(each.warnings),
         "report": each.report.to_dict() if each.report is not None else None,
         "error": each.error.to_dict() if each.error is not None else None,
     }

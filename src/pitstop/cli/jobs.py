@@ -38,6 +38,7 @@ from pitstop.service.job_results import JobStatus, UpdateResult
 
 SUBMIT_SETTINGS: dict[str, Any] = {"allow_interspersed_args": False}
 """The words behind the artifact belong to the job, whatever they look like."""
+_NAME = "Name of the job; without it the one in its CREATE JOB, or the file's name without suffix"
 
 
 def add_to(app: typer.Typer) -> None:
@@ -56,7 +57,7 @@ def submit(
         str | None,
         typer.Option("--snapshot", "-s", metavar="SNAPSHOT", help="Start from this snapshot", autocompletion=complete_snapshots),
     ] = None,
-    name: Annotated[str | None, typer.Option("--name", "-n", metavar="NAME", help="Name of the job")] = None,
+    name: Annotated[str | None, typer.Option("--name", "-n", metavar="NAME", help=_NAME)] = None,
     entry: Entry = None,
     renamed: Renamed = None,
     allow_drop: AllowDrop = None,
@@ -92,7 +93,9 @@ def submit(
         if call.structured:
             call.show(job_facts(job))
         return
-    _finish(call, job, lambda now: f"Job {describe(now)} is {now.display_status}.", seconds or START_SECONDS)
+    now = _finish(call, job, lambda now: f"Job {describe(now)} is {now.display_status}.", seconds or START_SECONDS)
+    for concern in now.concerns:
+        call.warn(f"Warning: {concern}")
 
 
 def _try(call: Call, request: SubmitRequest, job: str | None, snapshot: str | None, promise: str) -> None:
@@ -231,8 +234,8 @@ def rollback(
         _finish(call, status, lambda now: f"Job rolled back: version {now.version} runs.")
 
 
-def _finish(call: Call, job: JobStatus, sentence: Callable[[JobStatus], str], seconds: float = START_SECONDS) -> None:
-    """Wait until the job runs; say so, or raise its failure."""
+def _finish(call: Call, job: JobStatus, sentence: Callable[[JobStatus], str], seconds: float = START_SECONDS) -> JobStatus:
+    """Wait until the job runs; say so, and return it, or raise its failure."""
     try:
         with call.waiting(f"Waiting for job {job.display_name} to run", job.id):
             now = started(call, job, seconds)
@@ -242,6 +245,7 @@ def _finish(call: Call, job: JobStatus, sentence: Callable[[JobStatus], str], se
     call.say(sentence(now))
     if call.structured:
         call.show(job_facts(now))
+    return now
 
 
 def _done(call: Call, job: JobStatus, word: str) -> None:

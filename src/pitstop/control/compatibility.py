@@ -11,6 +11,7 @@ from pitstop.control.going_back import check_present, check_snapshot, own_snapsh
 from pitstop.control.places import refuse_shared, why_no_job
 from pitstop.control.ports.registry import Registry
 from pitstop.control.ports.workers import Standby, Workers
+from pitstop.control.written_again import with_concerns
 from pitstop.errors import ConflictError, DropError, IncompatibleError, NotFoundError
 from pitstop.model.data_folder import DataFolder
 from pitstop.model.job import Job, JobSource, JobState, Version
@@ -51,7 +52,9 @@ class Judge:
         report = self._against_snapshot(snapshot.path, compiled, options) if snapshot is not None else None
         reason = None if compiled.allow_shared else why_no_job(compiled.plan, self._registry.jobs(include_ended=False))
         refusal = (f"As a job of its own it would fail. {reason}",) if reason is not None else ()
-        return Checked(compiled.plan, report, (*compiled.findings, *refusal))
+        twice = snapshot is None and reason is None and not compiled.allow_shared
+        plan = with_concerns(compiled.plan, self._registry.overview) if twice else compiled.plan
+        return Checked(plan, report, (*compiled.findings, *refusal))
 
     def judge_update(
         self,

@@ -27,6 +27,7 @@ from pitstop.control.retention import has_state
 from pitstop.control.scaling import Scaler
 from pitstop.control.tallies import counted
 from pitstop.control.trying import undecidable
+from pitstop.control.written_again import concerned
 from pitstop.errors import ConflictError, FencedError, StoreError
 from pitstop.model.job import Job
 from pitstop.model.operation import Export, Operation, OperationState
@@ -209,7 +210,7 @@ class Controller:
         """
         with self._registry.transaction():
             job, now = self._registry.get_job(job_id), self._clock.now()
-            event = unless_shared(job, event, self._registry) if job is not None else event
+            event = self._among_jobs(job, event) if job is not None else event
             decision = decide(job, event, now) if job is not None else None
             if job is not None and decision is not None:
                 events = events_of(job, event, decision, now)
@@ -230,6 +231,10 @@ class Controller:
         if decision.job.state is not job.state:
             log.info("job state", job=job.display_name, id=job.id, was=job.state.value, now=decision.job.state.value)
         self._performer.act(decision.job, decision.actions)
+
+    def _among_jobs(self, job: Job, event: Event) -> Event:
+        """Return the event, changed by what other jobs write where the job does."""
+        return concerned(job, unless_shared(job, event, self._registry), self._registry)
 
     def _keep_versions(self, before: Job, after: Job, now: float) -> None:
         if after.version.number != before.version.number:

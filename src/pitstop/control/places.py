@@ -34,6 +34,8 @@ class PlannedSink:
     connector: str
     place: str | None
     """The place that it writes into; None if its kind does not tell it, or its plan is of an older release."""
+    adds: bool = False
+    """True if its rows come beside those that the place has already, also if they are the same."""
 
     def may_write_where(self, other: PlannedSink) -> bool:
         """Return True if both may write into one place. If one does not tell its place, their names are compared."""
@@ -46,7 +48,13 @@ def sinks_of(plan: Stored | None) -> list[PlannedSink]:
     """Return the sinks of a plan."""
     stages = [stage for stage in (plan or {}).get("stages", ()) if stage["kind"] == StageKind.SINK]
     return [
-        PlannedSink(stage["name"], stage.get("location", ""), stage["description"].partition(",")[0], stage.get("place"))
+        PlannedSink(
+            stage["name"],
+            stage.get("location", ""),
+            stage["description"].partition(",")[0],
+            stage.get("place"),
+            stage.get("adds", False),
+        )
         for stage in stages
     ]
 

@@ -6,7 +6,7 @@ import dataclasses
 import random
 
 from pitstop.control import scaling, updating
-from pitstop.control.actions import Ask, CleanUp, FailExports, Finish, KillRun, RegisterSnapshot
+from pitstop.control.actions import Ask, CleanUp, FailExports, Finish, KillRun, RegisterSnapshot, SendCommand
 from pitstop.control.decision import (
     CANCELLED,
     REQUESTED,
@@ -24,6 +24,7 @@ from pitstop.kit import durations
 from pitstop.kit.counts import counted
 from pitstop.model.config import OWN_ENGINE, ProcessingGuarantee, StateStore
 from pitstop.model.job import Job, JobState, Starting, Termination, Watched
+from pitstop.model.layout import StageKind
 from pitstop.model.operation import Rescale, Restart, rescaling_snapshot
 from pitstop.model.run import (
     CleanedUp,
@@ -35,11 +36,13 @@ from pitstop.model.run import (
     Exported,
     ExportFailed,
     Failed,
+    NoteConcern,
     Running,
     StateExpired,
     StateOutgrown,
     Stopped,
 )
+from pitstop.plan.model import Plan
 
 MOST_ATTEMPTS = 5
 """Runs in a row that have failed without progress before a job is given up, where the option restart sets no bound.
@@ -64,7 +67,8 @@ AWAY_SECONDS = 8.0
 
 def compiled(job: Job, fact: Compiled, now: float) -> Decision:
     version = dataclasses.replace(job.version, plan=fact.plan, lineage=fact.lineage, config=fact.config, bounded=fact.bounded)
-    return Decision(dataclasses.replace(job, version=version))
+    sinks = [stage for stage in Plan.from_dict(fact.plan).stages if stage.kind is StageKind.SINK and stage.concern is not None]
+    return Decision(dataclasses.replace(job, version=version), tuple(SendCommand(NoteConcern(s.concern_sentence)) for s in sinks))
 
 
 def running(job: Job, fact: Running, now: float) -> Decision:

@@ -33,8 +33,16 @@ class TakeSnapshot:
     snapshot: str
 
 
-Order = StopRun | TakeSnapshot
-ORDERS: dict[str, type[Order]] = {kind.kind: kind for kind in (StopRun, TakeSnapshot)}
+@dataclass(frozen=True)
+class NoteConcern:
+    """Note in the job's log what the control plane knows of other jobs, and go on."""
+
+    kind: ClassVar = "concern"
+    concern: str
+
+
+Order = StopRun | TakeSnapshot | NoteConcern
+ORDERS: dict[str, type[Order]] = {kind.kind: kind for kind in (StopRun, TakeSnapshot, NoteConcern)}
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,9 @@ class PlanStage:
     settings: str | None = None
     """The digest of all that a source's reader is told, which recognizes it under another name. None: the plan is older."""
     concern: str | None = None
-    """A concern about the place that a source reads: a clause that goes on ``Source 'name' (place) ...``."""
+    """A concern about the place that a source reads or a sink writes to: a clause that goes on ``Source 'name' (place) ...``."""
+    adds: bool = False
+    """True for a sink whose rows come beside those that its place has already, also if they are the same."""
     reads_sinks: tuple[str, ...] | None = None
     """The sinks of the same plan whose rows a source reads as they come. None: of an older plan, or no source of a stream."""
 
@@ -77,6 +79,11 @@ class PlanStage:
     def connector(self) -> str:
         """The description without the use: ``sink map`` of ``sink map, newest by ts``."""
         return self.description.partition(",")[0]
+
+    @property
+    def concern_sentence(self) -> str:
+        """The concern with the stage and its place in the code."""
+        return f"{'Sink' if self.kind is StageKind.SINK else 'Source'} '{self.name}' ({self.location}) {self.concern}"
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -94,6 +101,7 @@ class PlanStage:
             **({"place": self.place} if self.place is not None else {}),
             **({"settings": self.settings} if self.settings is not None else {}),
             **({"concern": self.concern} if self.concern is not None else {}),
+            **({"adds": True} if self.adds else {}),
             **({"reads_sinks": list(self.reads_sinks)} if self.reads_sinks is not None else {}),
         }
 
@@ -114,6 +122,7 @@ class PlanStage:
             place=data.get("place"),
             settings=data.get("settings"),
             concern=data.get("concern"),
+            adds=data.get("adds", False),
             reads_sinks=tuple(data["reads_sinks"]) if "reads_sinks" in data else None,
         )
 
@@ -140,8 +149,8 @@ class Plan:
 
     @property
     def concerns(self) -> tuple[str, ...]:
-        """The concerns about the places that its sources read, a sentence each."""
-        return tuple(f"Source '{s.name}' ({s.location}) {s.concern}" for s in self.stages if s.concern is not None)
+        """The concerns about the places that its sources read and its sinks write into, a sentence each."""
+        return tuple(stage.concern_sentence for stage in self.stages if stage.concern is not None)
 
     @property
     def sources(self) -> dict[str, PlanStage]:

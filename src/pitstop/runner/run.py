@@ -35,6 +35,7 @@ from pitstop.model.run import (
     ExportFailed,
     Fact,
     Failed,
+    NoteConcern,
     Observation,
     Running,
     StateOutgrown,
@@ -262,7 +263,9 @@ class Runner:
             return
         for command in self._link.commands(self._last_command):
             self._last_command = command.id
-            if isinstance(command.order, StopRun):
+            if isinstance(command.order, NoteConcern):
+                self._log("WARN", LOGGER, command.order.concern)
+            elif isinstance(command.order, StopRun):
                 # Only a control plane that takes its runs with it asks for that: the batch begins anew when there is another one.
                 with self._answers.awaited(self._config):
                     whole.end()
@@ -296,7 +299,10 @@ class Runner:
             if isinstance(command.order, StopRun):
                 self._stop(started, command.order)
                 return
-            self._export(started, command.order)
+            if isinstance(command.order, NoteConcern):
+                self._log("WARN", LOGGER, command.order.concern)
+            else:
+                self._export(started, command.order)
 
     def _stop(self, started: Started, order: StopRun) -> None:
         self._log("INFO", LOGGER, "stopping at the next epoch boundary")

@@ -147,6 +147,11 @@ class JobStatus:
         return self.name or "N/A"
 
     @property
+    def concerns(self) -> tuple[str, ...]:
+        """A sentence for each thing that was amiss as its version was compiled, and kept nobody from submitting it."""
+        return Plan.from_dict(self.plan).concerns if self.plan is not None else ()
+
+    @property
     def active(self) -> bool:
         """True until the job has ended. Its name is taken until then."""
         return not self.status.terminal

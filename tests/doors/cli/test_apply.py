@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pitstop.model.job import JobState
+from pitstop.model.job import JobState, Progress
 from pitstop.model.operation import Cancel, Export
 from tests.doors.doors import running
 
@@ -51,6 +51,18 @@ def test_jobs_are_made_and_the_same_file_once_more_changes_nothing(project, stat
     assert (jobs["a"].source.args, jobs["a"].config.partitions) == (("x", "5"), 3)
     assert project.apply() == (0, "= a  unchanged\n= b  unchanged\nPlan: 2 to leave unchanged.\n", "")
     assert {job.name: job.id for job in state.jobs()} == {name: job.id for name, job in jobs.items()}
+
+
+def test_a_new_job_that_writes_the_rows_of_a_cancelled_one_again_is_warned_of_in_the_plan(project, state):
+    into_folder = "# sink: out\n# into: the folder /rows"
+    state.advance(first := running(state, "before", into_folder), Progress(epoch=1))
+    state.do(first, Cancel())
+    assert state.wait_for(first, (JobState.FAILED,), 20)
+    project.code("a.py", into_folder)
+    project.jobs("  a: {artifact: a.py}\n")
+    code, out, _ = project.apply("--dry-run")
+    warning = f"    Warning: Sink 'out' () writes into the folder /rows, as job 'before' ({first}) did, which is CANCELLED"
+    assert (code, out.splitlines()[0], out.splitlines()[1][: len(warning)]) == (0, "+ a  create", warning)
 
 
 def test_a_job_is_updated_where_it_differs_and_keeps_its_state(project, state):

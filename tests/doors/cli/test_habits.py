@@ -19,7 +19,7 @@ from pitstop.cli.together import together
 from pitstop.client.http import HttpService
 from pitstop.errors import NotFoundError, UnreachableError, WaitTimeoutError
 from pitstop.main.commands import commands
-from pitstop.model.job import JobState
+from pitstop.model.job import JobState, Progress
 from pitstop.model.operation import Cancel, Export, Suspend
 from tests.doors.cli.test_lines_of_the_page import understood
 from tests.doors.conftest import TOKEN
@@ -258,6 +258,25 @@ def test_submit_need_not_wait_and_can_be_tried(cli, state, tmp_path):
     code, _, err = cli("submit", "--dry-run", "-n", "slow", fits)
     assert (code, "Another active job with equal name (slow) exists" in err) == (REFUSED, True)
     assert [cli("submit", "--timeout", wrong, fits)[0] for wrong in ("soon", "0", "-1s")] == [USAGE] * 3
+
+
+def test_a_job_that_writes_the_rows_of_a_cancelled_one_again_is_warned_of_before_and_after_its_start(cli, state, tmp_path):
+    text = "# sink: out\n# into: the folder /rows"
+    state.advance(first := running(state, "payments", text), Progress(epoch=1))
+    state.do(first, Cancel())
+    assert state.wait_for(first, (JobState.FAILED,), 20)
+    path = tmp_path / "payments_v3.py"
+    path.write_text(text)
+    warning = f"Warning: Sink 'out' () writes into the folder /rows, as job 'payments' ({first}) did, which is CANCELLED"
+    code, out, _ = cli("-o", "json", "check", path)
+    checked = json.loads(out)
+    assert (code, [f"Warning: {each}"[: len(warning)] for each in checked["warnings"]]) == (0, [warning])
+    code, out, _ = cli("submit", "--dry-run", path)
+    assert (code, warning in out) == (0, True)
+    code, out, err = cli("submit", path)
+    assert (code, "is RUNNING" in out, warning in out) == (0, True, False)
+    assert err.startswith(warning)
+    assert "To go on where that job stopped, cancel this one, then 'pitstop update payments FILE' or 'pitstop resume payments'" in err
 
 
 def test_an_update_can_be_tried(cli, state, tmp_path):

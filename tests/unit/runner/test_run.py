@@ -19,6 +19,7 @@ from pitstop.model.run import (
     EpochCommitted,
     ExportFailed,
     Failed,
+    NoteConcern,
     Running,
     StateOutgrown,
     Stopped,
@@ -390,6 +391,14 @@ def test_a_snapshot_of_a_run_that_stops_is_one_of_a_job_at_rest_which_tells_of_a
     run.registry.add_command("id", 1, StopRun(7, "saved"))
     assert run.runner.step() == 0
     assert exported == [("meanwhile", False), ("saved", True)]
+
+
+def test_a_concern_is_noted_in_the_log_and_the_run_goes_on(run):
+    run.runner.begin()
+    run.registry.add_command("id", 1, NoteConcern("Sink 'out' writes rows again."))
+    assert [run.runner.step() for _ in range(2)] == [None, None]
+    assert run.said[1:] == [("WARN", "pitstop.runner", "Sink 'out' writes rows again.")]
+    assert [type(fact) for fact in run.told] == [Compiled, Running]
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,26 @@ def test_a_map_is_a_place_and_a_log_is_none():
     assert place(ps.sinks.logger()) is place(ps.sinks.noop()) is place(ps.sinks.custom(Rows())) is None
 
 
+DATABASE = "postgresql://h/d"
+
+
+@pytest.mark.parametrize(
+    ("sink", "adds"),
+    [
+        (ps.sinks.files("/d", "json"), True),
+        (ps.sinks.delta("/d"), True),
+        (ps.sinks.postgres(DATABASE, "t"), True),
+        (ps.sinks.postgres(DATABASE, "t", key="value"), False),
+        (ps.sinks.map("m", key="value"), False),
+        (ps.sinks.map("m", key="value", mode="delete"), False),
+        (ps.sinks.map("m", key="value", value="value", merge=max), True),
+    ],
+)
+def test_rows_that_are_written_again_come_beside_the_first_ones_unless_they_have_a_key(sink, adds):
+    _, node = job(ps.sources.rate(1), sink)
+    assert sink_kind(node).adds(node.sink) is adds
+
+
 def tail(path, glob="*.csv"):
     return ps.sources.csv_tail(path, "a string", glob=glob)
 

@@ -136,6 +136,7 @@ def _stage(
         transactional=isinstance(node.spec, SinkSpec) and sink_kind(node).transactional,
         folder=source_kind(node).folder(node.source) if isinstance(node.spec, SourceSpec) else None,
         place=_place(node),
+        adds=isinstance(node.spec, SinkSpec) and _adds(node),
         settings=node.source.digest if isinstance(node.spec, SourceSpec) else None,
         concern=source_kind(node).concern(spark, node.source) if isinstance(node.spec, SourceSpec) else None,
     )
@@ -145,6 +146,10 @@ def _place(node: Node) -> str | None:
     if isinstance(node.spec, SourceSpec):
         return source_kind(node).place(node.source)
     return sink_kind(node).place(node.sink) if isinstance(node.spec, SinkSpec) else None
+
+
+def _adds(node: Node) -> bool:
+    return _place(node) is not None and sink_kind(node).adds(node.sink)
 
 
 def _own_rows(node: Node, pipeline: Pipeline) -> tuple[str, ...]:

@@ -75,6 +75,11 @@ def of_its_own(sink: Any) -> None:
     """Name no place: others may write there, too."""
 
 
+def always_adds(sink: Any) -> bool:
+    """Let rows that are written again come beside those that are there."""
+    return True
+
+
 def unreadable(sink: Any, name: str) -> None:
     """Give no example: no source reads what it writes."""
 
@@ -121,6 +126,9 @@ class SinkKind(Generic[S]):
     place: Callable[[S], str | None] = of_its_own
     """Names the place where it writes, in the same words for every sink that writes there (``the map 'm'``). Two active jobs do
     not write into one place, unless their users say so. None: nobody else can, it does no harm, or it is not known."""
+    adds: Callable[[S], bool] = always_adds
+    """Tells whether rows that another job has written come a second time where it names a ``place``. False: a row takes the place
+    of the row of its key, so a job that begins anew over the same input ends with the same rows."""
     example: Callable[[S, str], str | None] = unreadable
     """Names an example of what it writes under the name of its stage, in the words that SourceKind.reads knows: the path of a
     file, or the place. None: no kind of source reads it, or it is not known."""

@@ -278,6 +278,11 @@ def map_of(sink: MapSink) -> str:
     return map_place(sink.map)
 
 
+def _adds(sink: MapSink) -> bool:
+    """Return True if a row changes the entry that is there, so that the same row counts twice."""
+    return sink.function is not None
+
+
 KIND = SinkKind(
     write_map,
     check_columns,
@@ -288,5 +293,6 @@ KIND = SinkKind(
     handles_epochs=True,
     at_once=AtOnce(_refuses_rows, columns_of, _write_rows, _mark_epoch),
     place=map_of,
+    adds=_adds,
     example=lambda sink, name: map_of(sink),
 )

@@ -223,6 +223,7 @@ KIND = SinkKind(
     handles_epochs=True,
     placed=lambda sink, whole: dataclasses.replace(sink, url=whole_postgres_url(sink.url, whole)),
     place=_place,
+    adds=lambda sink: not sink.key,
     secrets=("url",),
     look=_look,
 )

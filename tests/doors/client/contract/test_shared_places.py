@@ -5,8 +5,8 @@ import re
 import pytest
 
 from pitstop.errors import ConflictError, IncompatibleError
-from pitstop.model.job import JobState
-from pitstop.model.operation import Cancel, Resume, StateAtStart, Suspend
+from pitstop.model.job import JobState, Progress
+from pitstop.model.operation import Cancel, Discard, Resume, StateAtStart, Suspend
 from tests.doors.doors import request, running
 
 INTO_MAP = "# sink: out\n# into: the map 'm'"
@@ -109,3 +109,59 @@ def test_where_a_later_version_does_not_tell_its_place_names_are_compared(pair):
     service.update(job, request(text=f"{ROWS}# sink: out"))
     with pytest.raises(IncompatibleError, match=r"and write its rows into 'out' once more"):
         service.go_back(job, 1, start=StateAtStart.SNAPSHOT)
+
+
+INTO_FOLDER = "# sink: out\n# into: the folder /rows"
+AGAIN = (
+    "Sink 'out' () writes into the folder /rows, as job 'first' (0401-9f77-b9c0-0001) did, which is CANCELLED and keeps its state: "
+    "a new job begins without state, so rows of the same input are written again beside those that are there. {advice}; or give "
+    "the sink a place of its own."
+)
+BEFORE = "'pitstop update first FILE' or 'pitstop resume first' goes on where that job stopped"
+AFTER = (
+    "To go on where that job stopped, cancel this one, then 'pitstop update 0401-9f77-b9c0-0001 FILE' or 'pitstop resume "
+    "0401-9f77-b9c0-0001'"
+)
+
+
+def cancelled(state, text):
+    """A job that has written an epoch, and was cancelled."""
+    first = running(state, "first", text)
+    state.advance(first, Progress(epoch=1))
+    state.do(first, Cancel())
+    assert state.wait_for(first, (JobState.FAILED,), 20)
+    return first
+
+
+def test_a_new_job_where_a_cancelled_one_has_written_is_warned_of_and_runs(pair):
+    service, state = pair
+    first = cancelled(state, INTO_FOLDER)
+    checked = service.check(request(text=INTO_FOLDER))
+    assert checked.warnings == [AGAIN.format(advice=BEFORE)]
+    assert checked.text.endswith(f"\nWarning: {checked.warnings[0]}")
+    again = service.job(running(state, "first", INTO_FOLDER))
+    assert (again.status, again.concerns) == (JobState.RUNNING, (AGAIN.format(advice=AFTER),))
+    service.do(again.id, Cancel())
+    service.do(first, Discard())
+    service.do(again.id, Discard())
+    assert service.check(request(text=INTO_FOLDER)).warnings == []
+
+
+@pytest.mark.parametrize("options", [{}, {"allow_shared": True}], ids=str)
+def test_rows_that_take_the_place_of_those_of_a_cancelled_job_and_places_that_may_be_shared_are_no_warning(pair, options):
+    service, state = pair
+    text = INTO_FOLDER if options else INTO_MAP
+    cancelled(state, text)
+    assert service.check(request(text=text, options=options)).warnings == []
+    assert service.job(running(state, "second", text, options=options)).concerns == ()
+
+
+def test_a_job_that_is_resumed_or_updated_is_not_warned_of(pair):
+    service, state = pair
+    first = cancelled(state, INTO_FOLDER)
+    assert service.check(request(text=INTO_FOLDER), "first").warnings == []
+    service.do(first, Resume())
+    assert service.wait_for(first, (JobState.RUNNING,), 20).concerns == ()
+    (finding,) = service.check(request(text=INTO_FOLDER)).findings
+    assert finding.startswith("As a job of its own it would fail. ")
+    assert service.check(request(text=INTO_FOLDER)).warnings == []
