@@ -76,3 +76,35 @@ def test_a_job_goes_on_after_what_ended_it(stack, tmp_path):
     job.cancel()
     job.discard()
     assert client.service.kept_states() == []
+
+
+WRITING = """
+import pitstop as ps
+
+@ps.job()
+def payments(folder: str, out: str):
+    p = ps.Pipeline()
+    rows = p.read_from(ps.sources.csv_tail(folder, schema="id bigint"), name="in")
+    rows.write_to(ps.sinks.files(out, format="json"), name="files")
+    rows.write_to(ps.sinks.map("payments", key="id"), name="map")
+    return p
+"""
+
+
+def test_a_new_job_over_the_files_of_a_cancelled_one_says_so_once_it_runs(stack, tmp_path):
+    from stack import wait_until
+
+    client = stack.start_server()
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.csv").write_text("1\n2\n3\n")
+    (tmp_path / "payments.py").write_text(WRITING)
+    folders = (str(tmp_path / "in"), str(tmp_path / "out"))
+    first = client.submit(tmp_path / "payments.py", args=folders, name="first")
+    first.wait_started()
+    wait_until(lambda: client.service.job(first.id).progress.epoch >= 0, 90, "the first job has written its rows")
+    first.cancel()
+    second = client.submit(tmp_path / "payments.py", args=folders, name="second")
+    second.wait_started()
+    (concern,) = client.service.job(second.id).concerns
+    assert concern.startswith(f"Sink 'files' (payments.py:8) writes into the folder {tmp_path.resolve()}/out, as job 'first'")
+    wait_until(lambda: any(concern in line for line in second.logs()), 30, "it is in its log")

@@ -24,7 +24,6 @@ from pitstop.kit import durations
 from pitstop.kit.counts import counted
 from pitstop.model.config import OWN_ENGINE, ProcessingGuarantee, StateStore
 from pitstop.model.job import Job, JobState, Starting, Termination, Watched
-from pitstop.model.layout import StageKind
 from pitstop.model.operation import Rescale, Restart, rescaling_snapshot
 from pitstop.model.run import (
     CleanedUp,
@@ -42,7 +41,6 @@ from pitstop.model.run import (
     StateOutgrown,
     Stopped,
 )
-from pitstop.plan.model import Plan
 
 MOST_ATTEMPTS = 5
 """Runs in a row that have failed without progress before a job is given up, where the option restart sets no bound.
@@ -67,8 +65,7 @@ AWAY_SECONDS = 8.0
 
 def compiled(job: Job, fact: Compiled, now: float) -> Decision:
     version = dataclasses.replace(job.version, plan=fact.plan, lineage=fact.lineage, config=fact.config, bounded=fact.bounded)
-    sinks = [stage for stage in Plan.from_dict(fact.plan).stages if stage.kind is StageKind.SINK and stage.concern is not None]
-    return Decision(dataclasses.replace(job, version=version), tuple(SendCommand(NoteConcern(s.concern_sentence)) for s in sinks))
+    return Decision(dataclasses.replace(job, version=version), tuple(SendCommand(NoteConcern(each)) for each in fact.concerns))
 
 
 def running(job: Job, fact: Running, now: float) -> Decision:

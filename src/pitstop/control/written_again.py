@@ -13,6 +13,7 @@ from pitstop.control.places import PlannedSink, Stored, sinks_of
 from pitstop.control.ports.registry import Registry
 from pitstop.model.job import Job, JobState, Progress
 from pitstop.model.run import Compiled, Observation
+from pitstop.plan.model import Plan
 
 Others = Iterable[tuple[Job, Progress]]
 """Jobs with their progress, the newest submissions first."""
@@ -30,6 +31,8 @@ def with_concerns(plan: Stored, others: Callable[[], Others], there_is: bool = F
     jobs = list(others())
     writers = {sink.name: _last_writer(sink, jobs) for sink in sinks}
     concerns = {sink.name: _concern(sink, job, jobs, there_is) for sink in sinks if (job := writers[sink.name]) is not None}
+    if not concerns:
+        return plan
     stages = [stage | ({"concern": concerns[stage["name"]]} if stage["name"] in concerns else {}) for stage in plan["stages"]]
     return plan | {"stages": stages}
 
@@ -43,7 +46,11 @@ def concerned(job: Job, event: Event, registry: Registry) -> Event:
     if not is_new or fact.config.allow_shared:
         return event
     plan = with_concerns(fact.plan, registry.overview, there_is=True)
-    return dataclasses.replace(event, fact=dataclasses.replace(fact, plan=plan))
+    if plan is fact.plan:
+        return event
+    before = Plan.from_dict(fact.plan).concerns
+    concerns = tuple(concern for concern in Plan.from_dict(plan).concerns if concern not in before)
+    return dataclasses.replace(event, fact=dataclasses.replace(fact, plan=plan, concerns=concerns))
 
 
 def _last_writer(sink: PlannedSink, others: Others) -> Job | None:

@@ -68,6 +68,8 @@ class Compiled:
     """The options in force: those of the code under those that were asked for."""
     bounded: bool = False
     """True if all its sources end: it is run once, keeps no state, and can only be cancelled."""
+    concerns: tuple[str, ...] = ()
+    """The concerns that the control plane has found beside other jobs, a sentence each; the plan has them, too."""
 
 
 @dataclass(frozen=True)

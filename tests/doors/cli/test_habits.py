@@ -276,7 +276,7 @@ def test_a_job_that_writes_the_rows_of_a_cancelled_one_again_is_warned_of_before
     code, out, err = cli("submit", path)
     assert (code, "is RUNNING" in out, warning in out) == (0, True, False)
     assert err.startswith(warning)
-    assert "To go on where that job stopped, cancel this one, then 'pitstop update payments FILE' or 'pitstop resume payments'" in err
+    assert "cancel this one, then 'pitstop update payments FILE' or 'pitstop resume payments'" in err
 
 
 def test_an_update_can_be_tried(cli, state, tmp_path):

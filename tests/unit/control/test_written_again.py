@@ -37,10 +37,10 @@ def concerns(stored, *others):
 
 def test_a_new_job_is_told_whose_rows_it_writes_again_and_what_goes_on_instead():
     assert concerns(plan(), ended()) == (
-        "Sink 'out' (job.py:7) writes into the folder /rows, as job 'payments' (id-of-payments) did, which is CANCELLED and keeps "
-        "its state: a new job begins without state, so rows of the same input are written again beside those that are there. "
-        "'pitstop update payments FILE' or 'pitstop resume payments' goes on where that job stopped; or give the sink a place of "
-        "its own.",
+        "Sink 'out' (job.py:7) writes into the folder /rows, as job 'payments' (id-of-payments) did, which is CANCELLED and "
+        "keeps its state: a new job begins without state, so rows of the same input are written again beside those that are "
+        "there. 'pitstop update payments FILE' or 'pitstop resume payments' goes on where that job stopped; or give the sink a "
+        "place of its own.",
     )
     assert "which is FAILED and keeps its state" in concerns(plan(), ended(user_cancelled=False))[0]
 

@@ -113,9 +113,9 @@ def test_where_a_later_version_does_not_tell_its_place_names_are_compared(pair):
 
 INTO_FOLDER = "# sink: out\n# into: the folder /rows"
 AGAIN = (
-    "Sink 'out' () writes into the folder /rows, as job 'first' (0401-9f77-b9c0-0001) did, which is CANCELLED and keeps its state: "
-    "a new job begins without state, so rows of the same input are written again beside those that are there. {advice}; or give "
-    "the sink a place of its own."
+    "Sink 'out' () writes into the folder /rows, as job 'first' (0401-9f77-b9c0-0001) did, which is CANCELLED and keeps its "
+    "state: a new job begins without state, so rows of the same input are written again beside those that are there. {advice}; "
+    "or give the sink a place of its own."
 )
 BEFORE = "'pitstop update first FILE' or 'pitstop resume first' goes on where that job stopped"
 AFTER = (
