@@ -51,7 +51,8 @@ class Judge:
             return Checked(compiled.plan, self._against_job(job, compiled, options), compiled.findings)
         report = self._against_snapshot(snapshot.path, compiled, options) if snapshot is not None else None
         reason = None if compiled.allow_shared else why_no_job(compiled.plan, self._registry.jobs(include_ended=False))
-        refusal = (f"As a job of its own it would fail. {reason}",) if reason is not None else ()
+        update = "To see what an update would do: pitstop check -j JOB."
+        refusal = (f"As a job of its own it would fail. {reason} {update}",) if reason is not None else ()
         twice = snapshot is None and reason is None and not compiled.allow_shared
         plan = with_concerns(compiled.plan, self._registry.overview) if twice else compiled.plan
         return Checked(plan, report, (*compiled.findings, *refusal))

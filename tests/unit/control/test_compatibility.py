@@ -97,6 +97,7 @@ def test_a_check_tells_that_another_job_writes_where_a_new_one_would(judge):
     judge._registry.save_job(job)
     (finding,) = judge.check(job.version.source, {}, None, None).findings
     assert finding.startswith("As a job of its own it would fail. Sink 'out' () writes into the map 'm', as job 'job' (id) does")
+    assert finding.endswith("To see what an update would do: pitstop check -j JOB.")
     assert judge.check(job.version.source, {"allow_shared": True}, None, None).findings == ()
     assert judge.check(job.version.source, {}, job, None).findings == ()
 
