@@ -10,7 +10,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from pitstop.errors import PipelineError
 from pitstop.pipeline.file_option_values import wrong_value_read, wrong_value_written
+from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.object_stores import STORE
 from pitstop.pipeline.sink import FilesSink
 from pitstop.pipeline.source import Source
@@ -74,11 +76,16 @@ _LIKE = 0.8
 """The similarity from which a name is taken for a misspelt one. Options of Hadoop and of parquet's own are less like Spark's."""
 
 
-def objection(spec: Spec) -> str | None:
-    """Return why Spark would ignore or refuse an option of a source or sink of files; None if it would not.
+def check_options(nodes: Iterable[Node]) -> None:
+    """Raise PipelineError for the first source or sink of files with an option that Spark would ignore or refuse."""
+    for node in nodes:
+        reason = _objection(node.spec)
+        if reason is not None:
+            kind = "Source" if isinstance(node.spec, SourceSpec) else "Sink"
+            raise PipelineError(f"{kind} '{node.name}' ({node.location}): {reason}")
 
-    The sentences go on ``Source 'name' (place): ...``.
-    """
+
+def _objection(spec: Spec) -> str | None:
     if isinstance(spec, SourceSpec) and spec.source.kind == "files":
         return _of_source(spec.source)
     if isinstance(spec, SinkSpec) and isinstance(spec.sink, FilesSink):

@@ -11,7 +11,6 @@ from typing import Self
 from pitstop.errors import PipelineError
 from pitstop.kit.ids import check_name
 from pitstop.pipeline.expecting import expect
-from pitstop.pipeline.file_options import objection
 from pitstop.pipeline.row_specs import SplitSpec
 from pitstop.pipeline.sink import Sink
 from pitstop.pipeline.source import Source
@@ -73,19 +72,12 @@ class Graph:
         self._former_names: dict[str, str] = {}
 
     def add(self, spec: Spec, name: str, inputs: tuple[Node, ...] = ()) -> Node:
-        """Add a node and return it.
-
-        UsageError if the name is not valid; PipelineError if another node has it, or if an option of its files has a wrong name
-        or value.
-        """
+        """Add a node and return it; UsageError if the name is not valid, PipelineError if another node has it."""
         check_name("stage", name)
         location = self._location()
         for other in self.nodes:
             if other.name == name:
                 raise PipelineError(f"Two stages are named '{name}' ({other.location} and {location}): give one another name.")
-        wrong = objection(spec)
-        if wrong is not None:
-            raise PipelineError(f"{'Source' if isinstance(spec, SourceSpec) else 'Sink'} '{name}' ({location}): {wrong}")
         node = Node(spec, name, inputs, location)
         self.nodes.append(node)
         return node

@@ -8,6 +8,7 @@ from typing import Any
 
 from pitstop.model.config import JobConfig
 from pitstop.model.job import JobSource
+from pitstop.pipeline.file_options import check_options
 from pitstop.pipeline.job import JobDefinition
 from pitstop.pipeline.stages import Pipeline
 from pitstop.runner.artifacts import load_entry
@@ -36,4 +37,6 @@ def built_without_spark(source: JobSource, options: dict[str, Any]) -> Built | N
     artifact = Path(source.artifact)
     if source.dependencies is not None or artifact.suffix != ".py" or not artifact.is_file() or b"spark" in artifact.read_bytes():
         return None
-    return build(load_entry(artifact, source.entry), source, options)
+    built = build(load_entry(artifact, source.entry), source, options)
+    check_options(built.pipeline.nodes)
+    return built

@@ -2,9 +2,12 @@
 
 import pytest
 
+import pitstop as ps
+from pitstop.errors import PipelineError
 from pitstop.pipeline import file_option_values
 from pitstop.pipeline.file_option_values import wrong_value_read, wrong_value_written
 from pitstop.pipeline.file_options import FORMATS, OF_FOLDERS, OF_STREAMS
+from pitstop.spark.lowering.compile import compile_pipeline
 
 pytestmark = pytest.mark.spark
 
@@ -153,3 +156,12 @@ def test_a_value_of_a_stream_is_refused_exactly_where_spark_refuses_it(spark, fo
     for number, value in enumerate(OF_STREAM_VALUES[name]):
         told = wrong_value_read("json", {name: value}, streaming=True)
         assert (told is not None) == refuses(run, value, number), value
+
+
+def test_a_version_that_runs_already_keeps_its_misspelt_option(spark, tmp_path):
+    p = ps.Pipeline()
+    rows = p.read_from(ps.sources.files(tmp_path, "json", "n bigint", maxFilesPerTriger=1), name="numbers")
+    rows.write_to(ps.sinks.noop(), name="out")
+    with pytest.raises(PipelineError, match="Did you mean 'maxFilesPerTrigger'"):
+        compile_pipeline(spark, p)
+    assert [stage.name for stage in compile_pipeline(spark, p, runs_already=True).stages][-1] == "out"

@@ -1,18 +1,23 @@
-"""Options of files that Spark would ignore, or refuse only as the job runs, are refused where the stage is defined."""
+"""Options of files that Spark would ignore, or refuse only as the job runs, are refused with the stage."""
 
 import pytest
 
 import pitstop as ps
 from pitstop.errors import PipelineError
+from pitstop.pipeline.file_options import check_options
 
 
 def read(form="json", streaming=True, **options):
     p = ps.Pipeline()
-    return p.read_from(ps.sources.files("/data/in", form, "n bigint", streaming=streaming, **options), name="cars")
+    p.read_from(ps.sources.files("/data/in", form, "n bigint", streaming=streaming, **options), name="cars")
+    check_options(p.nodes)
 
 
 def write(form="json", **options):
-    read().write_to(ps.sinks.files("/data/out", form, **options), name="out")
+    p = ps.Pipeline()
+    rows = p.read_from(ps.sources.files("/data/in", "json", "n bigint"), name="cars")
+    rows.write_to(ps.sinks.files("/data/out", form, **options), name="out")
+    check_options(p.nodes)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pitstop.errors import PipelineError, UsageError
 from pitstop.machine.named_secrets import names_in, secret
 from pitstop.model.layout import StateLayout
+from pitstop.pipeline.file_options import check_options
 from pitstop.pipeline.migration import Migration
 from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.specs import HashJoinSpec, SinkSpec, SourceSpec, WindowSpec
@@ -63,6 +64,8 @@ def compile_pipeline(
     ``read_tables``: hash join stage -> its table, where that is known better than by reading it now.
     """
     pipeline.check()
+    if not runs_already:
+        check_options(pipeline.nodes)
     check_one_store_each(pipeline.nodes)
     streaming = not bounded(pipeline)
     lowering = Lowering(
