@@ -436,3 +436,13 @@ def test_a_folder_that_is_overwritten_all_the_time_never_ends_a_job_and_its_valu
     versions = [int(each[0][:-1]) for each in names.values()]
     assert versions == sorted(versions)
     assert all(sorted(names[n]) == [f"{version}{part}" for part in "abc"] for n, version in enumerate(versions))
+
+
+def test_dead_letters_of_a_table_are_refused_by_what_they_are(spark, tmp_path):
+    p = ps.Pipeline()
+    registry = ps.sources.files(tmp_path, "json", "k bigint, name string", streaming=False)
+    names = p.read_from(registry, name="registry", dead_letters=ps.sinks.files(tmp_path / "letters", "json"))
+    rows = p.read_from(ps.sources.rate(), name="rows").select("value AS k")
+    rows.hash_join(names, on="k").write_to(ps.sinks.noop(), name="out")
+    with pytest.raises(PipelineError, match=r"is the table of a hash join, which is read whole\..* leave out its dead_letters"):
+        compile_pipeline(spark, p)

@@ -26,6 +26,9 @@ _CARRYING = (SelectSpec, FilterSpec, WithColumnsSpec, TimestampsSpec, RenameSpec
 """Stages that can pass on one column more than their user asks for."""
 
 _TOGETHER = re.compile(r"\s*concat(?:_ws)?\s*\((?P<parts>[^()]*)\)\s*", re.IGNORECASE)
+_FALLBACK = re.compile(r"\b(?:coalesce|ifnull|nvl)\s*\(\s*(?P<name>`?\w+`?)\s*,\s*(?:-?\d+)?\s*\)", re.IGNORECASE)
+"""A column with a value in the place of null, without the text of that value."""
+_AS_TEXT = re.compile(r"\bcast\s*\(\s*(?P<name>`?\w+`?)\s+as\s+string\s*\)", re.IGNORECASE)
 _LITERAL = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
@@ -68,11 +71,15 @@ def _are_running_results(node: Node, key: Any) -> bool:
 
 
 def _names_in(key: Any) -> set[str]:
-    """Return the columns that a key tells apart: that of a plain one, and those that are put together to one text."""
-    plain = plain_column(key)
+    """Return the columns that a key tells apart: that of a plain one, and those that are put together to one text.
+
+    A column may have a value in the place of null: a group of that value and the group of null share an entry.
+    """
+    text = _FALLBACK.sub(r"\g<name>", _AS_TEXT.sub(r"\g<name>", _LITERAL.sub("", text_of(key) or "")))
+    plain = plain_column(key) or plain_column(text.strip())
     if plain is not None:
         return {plain[0].casefold()}
-    match = _TOGETHER.fullmatch(_LITERAL.sub("", text_of(key) or ""))
+    match = _TOGETHER.fullmatch(text)
     return set() if match is None else {name.casefold() for name in _NAME.findall(match["parts"])}
 
 

@@ -72,6 +72,14 @@ def test_rows_are_newer_by_the_end_of_their_windows_or_else_by_their_event_time(
         (("k", "v"), "concat_ws('/', v, k)", True),
         (("k", "v"), "concat(k, ' v ', n)", False),
         ("k", "concat(k, '/', v)", True),
+        ("k", "coalesce(k, '-')", True),
+        ("k", "COALESCE(`k`, 'none, at all')", True),
+        ("k", "nvl(k, -1)", True),
+        ("k", "coalesce(cast(k as string), '-')", True),
+        ("k", "cast(k AS string)", True),
+        ("k", "coalesce(k, v)", False),
+        ("k", "coalesce(v, 'k')", False),
+        (("k", "v"), "concat(coalesce(k, '-'), '/', ifnull(v, 0))", True),
     ],
 )
 def test_the_last_running_result_of_a_key_is_the_newest_if_the_map_tells_groups_apart(group, key, last_is_newest):

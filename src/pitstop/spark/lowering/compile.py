@@ -83,7 +83,7 @@ def compile_pipeline(
         _check_secrets(node, runs_already)
         _check_migration(node, pipeline.migrations)
         if streaming and isinstance(node.spec, SourceSpec) and id(node) not in tables:
-            _check_streamable(node)
+            _check_streamable(node, pipeline.nodes)
         if id(node) in tables and isinstance(node.spec, SourceSpec) and not node.source.bounded:
             raise PipelineError(f"Source '{node.name}' ({node.location}) does not end, so it can be no table of a hash join.")
         try:
@@ -191,9 +191,14 @@ def _check_secrets(node: Node, runs_already: bool) -> None:
             raise PipelineError(f"{word} '{node.name}' ({node.location}): {error.message}") from None
 
 
-def _check_streamable(node: Node) -> None:
+def _check_streamable(node: Node, nodes: tuple[Node, ...]) -> None:
     wrong = source_kind(node).check_stream(node.source)
     if wrong is not None:
+        if any(isinstance(join.spec, HashJoinSpec) and id(node) in _table_of(join) for join in nodes):
+            wrong = (
+                "is the table of a hash join, which is read whole. Its rows can go nowhere else: leave out its dead_letters, and "
+                "its way to a sink. The log says how many of its rows cannot be parsed, and shows one."
+            )
         raise PipelineError(f"Source '{node.name}' ({node.location}) {wrong}")
 
 
