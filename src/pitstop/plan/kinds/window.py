@@ -24,7 +24,7 @@ def compare(name: str, old: StateLayout, new: StateLayout, watermark_ms: int | N
     if rule == "C13" and to_size < size:
         detail = f"{change}: older frames are dropped, windows are complete"
     else:
-        detail = f"{change}: windows that end {incomplete} may lack or repeat events of the saved frames"
+        detail = f"{change}: windows that end {incomplete} may lack or repeat events, because {_why_not_whole(old, new)}"
     if aggregates.verdict is Verdict.CONVERTED:
         detail += f"; it {aggregates.detail}"
     return StageVerdict(name, Verdict.CONVERTED, detail, rule)
@@ -38,6 +38,14 @@ def unknown(old: StateLayout, new: StateLayout) -> Fact | None:
 def _cut_otherwise(old: StateLayout, new: StateLayout) -> bool:
     """Return True if a saved frame may belong to several frames of the new slide, of which it goes whole into the last."""
     return bool(new.parameters["slide_ms"] % old.parameters["slide_ms"])
+
+
+def _why_not_whole(old: StateLayout, new: StateLayout) -> str:
+    if _cut_otherwise(old, new):
+        return (
+            f"the state has sums of {words(old.parameters['slide_ms'])}, and each goes whole into the last window that it reaches"
+        )
+    return "what belonged to closed windows alone is gone"
 
 
 def _until(old: StateLayout, new: StateLayout, watermark_ms: int | None) -> str:
