@@ -134,7 +134,8 @@ def test_a_version_that_begins_or_ends_to_keep_late_rows_goes_on_with_all_state(
 @pytest.mark.long
 def test_beginning_or_ending_to_keep_late_rows_changes_no_state(spark, tmp_path):
     folder = Feed(tmp_path / "rows").folder
-    plans = [compile_pipeline(spark, counted(folder, None, None, keep)).to_dict() for keep in (False, True, False)]
+    pipelines = [counted(folder, Collected(), Collected(), keep) for keep in (False, True, False)]
+    plans = [compile_pipeline(spark, pipeline).to_dict() for pipeline in pipelines]
     for old, new in itertools.pairwise(plans):
         report = compare(old, new)
         assert report.way is Way.RESUME
