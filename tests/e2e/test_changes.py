@@ -63,4 +63,5 @@ def test_each_answer_of_the_page_is_that_of_a_real_server(reader):
                 time.sleep(1)
                 answer, exit_code = answer_of(reader, command)
             assert pattern(expected).fullmatch(answer), f"$ {command}\n{answer}\n--- and not ---\n{expected}"
-            assert (exit_code != 0) == (" refused  " in expected), (command, exit_code)
+            refused = " refused  " in expected or " is refused: " in expected
+            assert (exit_code != 0) == refused, (command, exit_code)
