@@ -42,10 +42,8 @@ def _cut_otherwise(old: StateLayout, new: StateLayout) -> bool:
 
 def _why_not_whole(old: StateLayout, new: StateLayout) -> str:
     if _cut_otherwise(old, new):
-        return (
-            f"the state has sums of {words(old.parameters['slide_ms'])}, and each goes whole into the last window that it reaches"
-        )
-    return "what belonged to closed windows alone is gone"
+        return f"the state has results of {words(old.parameters['slide_ms'])}, and each counts in the last window that it reaches"
+    return "events that only closed windows held are gone"
 
 
 def _until(old: StateLayout, new: StateLayout, watermark_ms: int | None) -> str:
