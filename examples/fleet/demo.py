@@ -179,7 +179,7 @@ def after_shutdown(stack: Stack) -> int:
         raise RuntimeError(f"The server has ended with exit code {code}: {(stack.folder / 'server.log').read_text()[-600:]}")
     say("\n\nthe cluster was shut down in order.")
     alpha_count, alpha, beta = stop_fleet(stack)
-    missed = doubled = 0
+    missed = doubled = to_be_read = 0
     counts: dict[str, Any] = {}
     for name, written in stack.outputs().items():
         skipped = left_behind(alpha, written) + left_behind(beta, written)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -55,8 +54,7 @@ class Broker:
         """Return the pings that the job has committed to its topic. TimeoutError if the topic's end does not come."""
         if self._reader is None:
             self._reader = CommittedReader(self.servers, INGESTED, PARTITIONS)
-        messages, whole = self._reader.read()
-        rows = [json.loads(message.value()) for message in messages]
+        rows, whole = self._reader.read()
         self._pings.update((row["vin"], row["time"]) for row in rows)
         if not whole:
             raise TimeoutError(f"The end of topic '{INGESTED}' did not come in time.")

@@ -14,15 +14,17 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import psycopg
 from deltalake import DeltaTable
+from psycopg.sql import SQL, Identifier
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "fleet"))
 
 from kafka_node import KafkaNode  # noqa: E402
-from kafka_topics import committed_messages, make_topics  # noqa: E402
+from kafka_topics import committed_rows, make_topics  # noqa: E402
 from shop import Shop  # noqa: E402
 from stack import Stack, wait_until  # noqa: E402
 from story_checks import check, step  # noqa: E402
@@ -59,7 +61,7 @@ def database_of_the_story(server: str) -> Iterator[str]:
     """Make a database with the tables of the job on a server; give its URL."""
     name = f"orders_{os.getpid()}"
     with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"')
+        connection.execute(SQL("CREATE DATABASE {}").format(Identifier(name)))
     url = f"{server.rpartition('/')[0]}/{name}"
     try:
         with psycopg.connect(url) as connection:
@@ -67,7 +69,7 @@ def database_of_the_story(server: str) -> Iterator[str]:
         yield url
     finally:
         with psycopg.connect(server, autocommit=True) as connection:
-            connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+            connection.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(name)))
 
 
 def tell(folder: Path, count: int, seed: int, server: str) -> None:
@@ -154,10 +156,10 @@ def rows_read(job: JobHandle) -> int:
     return details.progress.input_rows
 
 
-def rows_of(database: str, table: str) -> list[tuple]:
+def rows_of(database: str, table: str) -> list[tuple[Any, ...]]:
     """Return the rows of a table, without the shop's closing one."""
     with psycopg.connect(database) as connection:
-        rows = connection.execute(f"SELECT * FROM {table}").fetchall()
+        rows = connection.execute(SQL("SELECT * FROM {}").format(Identifier(table))).fetchall()
     return [row for row in rows if row[0] != "closing"]
 
 
@@ -174,8 +176,8 @@ def paid_in(lake: str) -> Counter[tuple[str, int, datetime]]:
 
 
 def paid_messages(servers: str) -> Counter[tuple[str, int, datetime]]:
-    """Return the messages of ``paid-orders`` that a reader of committed ones finds."""
-    rows = [json.loads(message.value()) for message in committed_messages(servers, "paid-orders", PARTITIONS)]
+    """Return the rows of ``paid-orders`` that a reader of committed ones finds."""
+    rows = committed_rows(servers, "paid-orders", PARTITIONS)
     return Counter((row["id"], row["cents"], datetime.fromisoformat(row["paid_at"])) for row in rows)
 
 

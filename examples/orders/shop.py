@@ -86,7 +86,10 @@ class Shop:
 
         def note(error: Any, message: Message) -> None:
             assert error is None, error
-            self.places[order.id] = (message.partition(), message.offset())
+            partition, offset = message.partition(), message.offset()
+            assert partition is not None
+            assert offset is not None
+            self.places[order.id] = (partition, offset)
 
         row = {"id": order.id, "customer": order.customer, "country": order.country, "cents": order.cents}
         producer.produce("orders", json.dumps(row | {"at": order.at.isoformat()}), order.customer, on_delivery=note)

@@ -24,7 +24,7 @@ from tests.chaos.postgres import Postgres
 from tests.chaos.reference import Row, Rows, rolled_of_keys, totals, windows
 from tests.wires import Wire
 
-from kafka_topics import CommittedReader, committed_messages  # isort: skip
+from kafka_topics import CommittedReader, committed_rows  # isort: skip
 
 PARTITIONS = 3
 SECRET = "CHAOS_DATABASE"
@@ -156,10 +156,10 @@ class Connected(Cluster):
 
     def _differences(self, count: int) -> list[Difference]:
         rolled, in_windows = rolled_of_keys(count), windows(count)
-        messages = {topic: committed_messages(self.servers, topic, PARTITIONS) for topic in ("rolled", "windows")}
+        rows = {topic: committed_rows(self.servers, topic, PARTITIONS) for topic in ("rolled", "windows")}
         return [
-            difference("topic rolled", of_events(rows_of(messages["rolled"], ROLLED), ROLLED, count), rolled),
-            difference("topic windows", of_events(rows_of(messages["windows"], WINDOWS), WINDOWS, count), in_windows),
+            difference("topic rolled", of_events(rows_of(rows["rolled"], ROLLED), ROLLED, count), rolled),
+            difference("topic windows", of_events(rows_of(rows["windows"], WINDOWS), WINDOWS, count), in_windows),
             difference("table rolled", of_events(self._table("rolled", ROLLED), ROLLED, count), rolled),
             difference("table totals", of_events(self._table("totals", TOTALS), TOTALS, count), totals(count)),
             difference("table windows", of_events(self._table("windows", WINDOWS), WINDOWS, count), in_windows),
@@ -174,9 +174,8 @@ def rows_in(database: str, query: str) -> list[tuple[Any, ...]]:
         return connection.execute(query.encode()).fetchall()
 
 
-def rows_of(messages: list[Message], columns: tuple[str, ...]) -> list[Row]:
-    """Return the rows that messages hold as JSON."""
-    values = [json.loads(message.value() or b"") for message in messages]
+def rows_of(values: list[dict[str, Any]], columns: tuple[str, ...]) -> list[Row]:
+    """Return the values of some columns of JSON objects."""
     return [tuple(value.get(column) for column in columns) for value in values]
 
 

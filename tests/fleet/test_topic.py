@@ -53,20 +53,20 @@ def test_beta_has_sent_all_that_it_made_when_it_says_that_it_is_frozen(simulate,
     assert rows_of(broker) == expected(itertools.islice(World(5).beta_pings(), count), "beta")
 
 
-def test_messages_are_read_on_from_where_the_read_before_ended_without_those_of_transactions_that_were_aborted(broker):
+def test_rows_are_read_on_from_where_the_read_before_ended_without_those_of_transactions_that_were_aborted(broker):
     from kafka_topics import CommittedReader
 
     with closing(CommittedReader(broker.servers, "pings", 2)) as reader:
         broker.send_numbers("pings", range(10), transaction="one")
         broker.send_numbers("pings", range(10, 20), transaction="two", commit=False)
-        messages, whole = reader.read()
+        rows, whole = reader.read()
         assert whole
-        assert sorted(json.loads(message.value())["n"] for message in messages) == list(range(10))
+        assert sorted(row["n"] for row in rows) == list(range(10))
         assert reader.read() == ([], True)
         broker.send_numbers("pings", range(20, 23), transaction="two")
-        messages, whole = reader.read()
+        rows, whole = reader.read()
         assert whole
-        assert sorted(json.loads(message.value())["n"] for message in messages) == [20, 21, 22]
+        assert sorted(row["n"] for row in rows) == [20, 21, 22]
         with broker.transaction("open") as producer:
             producer.produce("pings", json.dumps({"n": 23}), partition=0)
             producer.flush()

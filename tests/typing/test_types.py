@@ -1,6 +1,7 @@
 """Type checkers know what users call: mypy and pyright pass on the examples, and find each mistake in ``mistakes.py``."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -13,7 +14,7 @@ pytestmark = pytest.mark.timeout(600)
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 MISTAKES = HERE / "mistakes.py"
-EXAMPLES = [ROOT / "examples" / name for name in ("fleet", "nexmark")]
+EXAMPLES = [ROOT / "examples" / name for name in ("fleet", "nexmark", "orders")]
 NOT_OURS = {"import-untyped", "import-not-found", "reportMissingImports"}
 """Codes for other projects' packages without types, and for modules that an archive brings."""
 
@@ -21,7 +22,9 @@ NOT_OURS = {"import-untyped", "import-not-found", "reportMissingImports"}
 def by_mypy(folder, *files):
     """Return (file name, line, code) of each error that ``mypy --strict`` tells."""
     arguments = ["--strict", "--config-file=", "--output=json", f"--cache-dir={folder}", *map(str, files)]
-    answer = subprocess.run([sys.executable, "-m", "mypy", *arguments], cwd=files[0].parent, capture_output=True, text=True)
+    command = [sys.executable, "-m", "mypy", *arguments]
+    environment = os.environ | {"MYPYPATH": os.pathsep.join(map(str, EXAMPLES))}
+    answer = subprocess.run(command, cwd=files[0].parent, env=environment, capture_output=True, text=True)
     assert not answer.stderr
     errors = [json.loads(line) for line in answer.stdout.splitlines() if line.startswith("{")]
     assert errors or answer.returncode == 0, answer.stdout
@@ -31,7 +34,7 @@ def by_mypy(folder, *files):
 def by_pyright(folder, *files):
     """Return (file name, line, rule) of each error that pyright tells in its standard mode."""
     settings = {"include": [str(file) for file in files], "typeCheckingMode": "standard", "pythonVersion": "3.11"}
-    settings["extraPaths"] = sorted({str(file.parent) for file in files})
+    settings["extraPaths"] = sorted({str(folder) for folder in EXAMPLES} | {str(file.parent) for file in files})
     (folder / "pyrightconfig.json").write_text(json.dumps(settings))
     command = [Path(sys.executable).with_name("basedpyright"), "--outputjson", "--pythonpath", sys.executable, "-p", folder]
     answer = subprocess.run(command, capture_output=True, text=True)
