@@ -13,7 +13,7 @@ from pitstop.model.sample import Sample
 from pitstop.plan.cuts import cuts_of
 from pitstop.spark.lowering.compile import compile_pipeline
 from pitstop.spark.lowering.lowering import Lowering
-from pitstop.spark.running.progress import ProgressTracker
+from pitstop.spark.running.progress import ProgressTracker, waits_for_data
 from tests.spark.harness import Harness, check
 from tests.spark.tail import Tail
 
@@ -126,3 +126,23 @@ def test_a_job_has_no_watermark_before_its_first_event_so_no_chart_begins_in_197
     assert lags[0] is None or lags[0] < 600_000, "the first epoch knows no event"
     assert lags[-1] is not None, lags
     assert 0 <= lags[-1] < 600_000, lags
+
+
+def test_between_two_triggers_a_query_waits_for_data_if_its_last_look_has_found_none(spark, tmp_path):
+    (tmp_path / "in").mkdir()
+    rows = spark.readStream.schema("n int").json(str(tmp_path / "in"))
+    writer = rows.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "checkpoint"))
+    query = writer.trigger(processingTime="2 seconds").start()
+    try:
+        assert wait_until(lambda: waits_for_data(query), 60, step=0.01)
+        query.processAllAvailable()  # it has looked at least once more
+        assert wait_until(lambda: query.status["message"] == "Waiting for next trigger", 60, step=0.01)
+        assert waits_for_data(query)
+
+        (tmp_path / "in" / "1.json").write_text('{"n": 1}')
+        assert wait_until(lambda: query.status["isDataAvailable"], 60, step=0.01)
+        assert wait_until(lambda: query.status["message"] == "Waiting for next trigger", 60, step=0.01)
+        assert not waits_for_data(query)
+        assert wait_until(lambda: waits_for_data(query), 60, step=0.01)
+    finally:
+        query.stop()

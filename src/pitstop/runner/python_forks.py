@@ -19,6 +19,8 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from pyspark.errors import PySparkRuntimeError
+
 from pitstop.launchers.engine_socket import listening
 from pitstop.runner.forking import Forks, name_process
 from pitstop.spark.base.engines import CLIENT_VARIABLE
@@ -138,7 +140,15 @@ def _run(arguments: list[str]) -> None:
     sys.modules.pop(module, None)
     try:
         runpy.run_module(module, run_name="__main__", alter_sys=True)
-    except (BrokenPipeError, ConnectionResetError):
+    except Exception as error:
         # Spark has closed the connection: the query is over, and a stack trace in the log of the next one tells nobody anything.
         # Errors of a user's code are not among these: pyspark sends them through that connection.
-        sys.exit(1)
+        if _is_closed(error):
+            sys.exit(1)
+        raise
+
+
+def _is_closed(error: Exception) -> bool:
+    """Return True if Spark has ended a connection that it had, or one that it has offered."""
+    offered = isinstance(error, PySparkRuntimeError) and error.getCondition() == "CANNOT_OPEN_SOCKET"
+    return offered or isinstance(error, (BrokenPipeError, ConnectionResetError))

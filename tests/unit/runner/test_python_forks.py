@@ -33,6 +33,11 @@ try:
 except EOFError:
     os.write(writer, b"an answer")
 """
+FINDS_NO_SOCKET = """
+from pyspark.util import local_connect_and_auth
+
+local_connect_and_auth("/nowhere/a.sock", None)
+"""
 WAITS = "import time\nprint('waits')\ntime.sleep(600)\n"
 
 
@@ -53,6 +58,7 @@ def start(tmp_path):
     (tmp_path / "tells.py").write_text(TELLS)
     (tmp_path / "waits.py").write_text(WAITS)
     (tmp_path / "answers_nobody.py").write_text(ANSWERS_NOBODY)
+    (tmp_path / "finds_no_socket.py").write_text(FINDS_NO_SOCKET)
 
     def start(path: Path, *arguments: str) -> subprocess.Popen[str]:
         variables = {"MINE": "a", "PYTHONPATH": str(tmp_path), "PYTHONHASHSEED": "0", CLIENT_VARIABLE: "client-1"}
@@ -89,8 +95,9 @@ def test_it_prints_at_once_and_ends_with_the_one_that_stands_for_it(socket, star
     process.communicate(timeout=SECONDS)
 
 
-def test_it_ends_without_a_word_where_spark_has_closed_its_connection(socket, start):
-    process = start(socket, "answers_nobody")
+@pytest.mark.parametrize("module", ["answers_nobody", "finds_no_socket"])
+def test_it_ends_without_a_word_where_spark_has_closed_its_connection(socket, start, module):
+    process = start(socket, module)
     assert process.communicate(timeout=SECONDS) == ("", "")
     assert process.returncode == 1
 

@@ -38,7 +38,11 @@ _SHOWN = (TAKEN, GIVEN, LeftOut.LATE)
 
 def waits_for_data(query: StreamingQuery) -> bool:
     """Return True if the query's last look found nothing to do."""
-    return str(query.status.get("message", "")).startswith("Waiting for data")
+    status = query.status
+    message = str(status.get("message", ""))
+    # Between two triggers that are apart, Spark says so soon after each, whatever it has found.
+    at_rest = message.startswith("Waiting for next trigger") and not status.get("isDataAvailable", True)
+    return at_rest or message.startswith("Waiting for data")
 
 
 def _ran(progress: StreamingQueryProgress) -> bool:
