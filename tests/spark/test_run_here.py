@@ -1,6 +1,9 @@
 """``ps.run`` of a function marked with ``@ps.job`` gives the rows that a server's job of the same code gives."""
 
 import json
+import re
+import subprocess
+import sys
 import traceback
 from pathlib import Path
 
@@ -13,6 +16,15 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
 TICKS = [(1, 0), (2, 1), (1, 2), (1, 100)]
 """Keys, and seconds at which they tick."""
+
+FORGETS = """
+import sys, pitstop as ps
+p = ps.Pipeline()
+rows = p.read_from(ps.sources.rate(1000), name="rows")
+rows.write_to(ps.sinks.files(sys.argv[1], format="json"), name="out")
+job = ps.run(p)
+job.wait_for_epoch(1)
+"""
 
 
 def count(state, row):
@@ -151,3 +163,13 @@ def test_an_error_of_the_users_own_function_has_its_own_trace(spark):
         ps.run(p, spark)
     assert isinstance(error.value.__cause__, KeyError)
     assert 'select({}["missing"])' in "".join(traceback.format_exception(error.value))
+
+
+@pytest.mark.long
+def test_a_job_that_its_program_does_not_end_ends_with_it_between_two_epochs(tmp_path):
+    script = tmp_path / "forgets.py"
+    script.write_text(FORGETS)
+    program = subprocess.run([sys.executable, script, tmp_path / "out"], capture_output=True, text=True, timeout=300)
+    assert program.returncode == 0, program.stderr
+    assert not re.search(r"Fatal|Traceback|Exception|^\tat ", program.stdout + program.stderr, re.MULTILINE)
+    assert rows_of(tmp_path / "out")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import threading
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -11,7 +13,7 @@ from typing import Any, Self, Unpack
 
 from pyspark.sql import SparkSession
 
-from pitstop.errors import ConflictError, WaitTimeoutError
+from pitstop.errors import ConflictError, PitstopError, WaitTimeoutError
 from pitstop.local.place import LocalPlace
 from pitstop.local.version import Version, version_of
 from pitstop.model.data_folder import DataFolder
@@ -39,6 +41,8 @@ class LocalJob:
         self._started = started
         self._data = data
         self.maps = maps
+        if started is not None:
+            atexit.register(self._at_exit)
 
     def __enter__(self) -> Self:
         return self
@@ -88,7 +92,14 @@ class LocalJob:
 
     def stop(self, timeout: float = 60.0) -> int:
         """End between two epochs; the last committed epoch."""
-        return self._run.stop(timeout)
+        epoch = self._run.stop(timeout)
+        atexit.unregister(self._at_exit)
+        return epoch
+
+    def _at_exit(self) -> None:
+        """End in order with the program that has not ended it: the interpreter would be gone in the middle of an epoch."""
+        with suppress(PitstopError):
+            self.__exit__(None, None, None)
 
     @property
     def _run(self) -> Run:
@@ -113,7 +124,8 @@ def run(
     pipeline. ``name``: default, the function's name. ``data_dir`` keeps snapshots and maps (default: a new temporary folder).
     ``options`` are those of a job, and go over those of the function; UsageError for one that only a server carries out: timeout,
     max_accumulated_records, compile_timeout, first_epoch_timeout, epoch_timeout, suspend_on_failure, split_brain_protection,
-    store_metrics_after_completion, requirements, restart and allow_shared. As a context manager, the job ends with the block.
+    store_metrics_after_completion, requirements, restart and allow_shared. As a context manager, the job ends with the block,
+    and else with the program: between two epochs.
     """
     if isinstance(job, Pipeline) and args and isinstance(args[0], SparkSession):
         spark, args = args[0], args[1:]

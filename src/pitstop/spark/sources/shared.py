@@ -21,6 +21,7 @@ from typing import Any
 from pitstop.errors import EngineError, UsageError
 from pitstop.kit.canonical import dumps, fingerprint
 from pitstop.spark.base.admission import Throttle
+from pitstop.spark.internals.source_process import end_without_trace
 from pitstop.spark.sources.log import SourceLog
 
 Offset = dict[str, Any]
@@ -100,6 +101,7 @@ class SourceOptions:
         self.behind: Behind | None = None
         """Set by a reader that decides where an epoch ends and knows how much is there beyond: None where nobody can know."""
         self.waiting = Waiting(Path(options["agreements"]) if "agreements" in options else None, self.stage)
+        end_without_trace()
         if GATE in options:
             _wait_at(Path(options[GATE]))
 
