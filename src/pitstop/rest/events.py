@@ -25,15 +25,15 @@ from pitstop.service.server_api import ServerService
 
 MEDIA_TYPE = "text/event-stream"
 LOOK_SECONDS = 1.0
-"""Changes without a sign, such as those of maps, are looked for so often while there are streams."""
+"""The time between two looks for changes that nobody tells of, such as those of maps, while there are streams."""
 PAUSE_SECONDS = (0.05, 0.2)
-"""Changes that come within this time are looked at together: the least, and the most, which it is with many streams."""
+"""The least and the most time for which changes are gathered before a look: the most with many streams."""
 PAUSE_SECONDS_A_STREAM = 0.002
-"""Each change is written to each stream: the more of them there are, the more changes are told at once."""
+"""The time that each open stream adds to that, because each change is written to each of them."""
 HEART_BEAT_SECONDS = 15.0
-"""A stream that has told nothing for so long says so, to its reader and to all that is between."""
+"""The time after which a stream that has told nothing says that it lives, to its reader and to each proxy between."""
 MOST_AT_ONCE = 500
-"""So many events are written before the reader has to take some."""
+"""The most events that are written before the reader has to take some."""
 MOST_DIGITS = 19
 _NO_PROGRESS = Progress()
 
@@ -47,13 +47,13 @@ class Streams:
         self._open: set[asyncio.Event] = set()
         self._changed = asyncio.Event()
         self._over = False
-        """The server ends, and what was there at its end has been looked at."""
+        """True once the server ends and its last changes have been looked at."""
         self._looked: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._heard: Changes | None = None
         self._ear = Ear(lambda: service.progress_waiter(), self._tell)
         self._jobs: dict[str, tuple[JobStatus, JobStatus]] = {}
-        """As the service gave it last, and without its progress."""
+        """Each job as the service gave it last, and the same without its progress."""
 
     async def stream(
         self,
@@ -209,9 +209,9 @@ def router(service: ServerService, access: Access) -> APIRouter:
         last_event_id: Annotated[str | None, Header(description="The id of the last event that was read")] = None,
     ) -> StreamingResponse:
         """Server-sent events: `job`, `progress`, `snapshot`, `map`, `operation` and `cluster`, with `key` and `value`; `value` is
-        null for what is there no more. An operation is what was asked of a job: it is told of until a minute after its answer.
+        null for what is gone. An operation is a request to a job: it is told of until a minute after its answer.
 
-        The first event is `ready`: who reads the lists after it misses nothing. `resync` says that events are missing: read the
+        The first event is `ready`: read the lists after it, and you miss nothing. `resync` says that events are missing: read the
         lists anew. With `Last-Event-ID` events go on after that one. `heartbeat` comes when there is nothing else.
         """
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}

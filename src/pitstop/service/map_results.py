@@ -16,15 +16,15 @@ class MapFacts:
     name: str
     """Its name."""
     size: int
-    """Entries."""
+    """The number of its entries."""
     journal_capacity: int
-    """Events its journal keeps."""
+    """The number of events that its journal keeps."""
     ttl_seconds: float | None
-    """Entries expire so long after their last write; null: never."""
+    """The time after its last write at which an entry expires, in seconds; null: never."""
     oldest: int
-    """Sequence of the oldest event kept."""
+    """The sequence of the oldest event that is kept."""
     newest: int
-    """Sequence of the newest event; less than oldest if there is none."""
+    """The sequence of the newest event; less than oldest if there is none."""
 
 
 @described
@@ -35,7 +35,7 @@ class FoundEntries:
     entries: list[Entry]
     """The entries that match, by key."""
     looked_at: int
-    """Entries that were looked at, those of other values included."""
+    """The number of entries that were looked at, also of those that do not match."""
     stopped_at: str | None
     """The key at which it stopped: there may be more behind it; null: all to the end were looked at."""
 
@@ -46,10 +46,10 @@ class JournalPage:
     """A page of a map's journal."""
 
     events: list[JournalEvent]
-    """Oldest first."""
+    """The events, the oldest first."""
     lost: int
-    """Events after the asked sequence that are no longer kept."""
+    """The number of events after the requested sequence that are no longer kept."""
     oldest: int
-    """Sequence of the oldest event kept."""
+    """The sequence of the oldest event that is kept."""
     newest: int
-    """Sequence of the newest event."""
+    """The sequence of the newest event."""

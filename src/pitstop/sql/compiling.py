@@ -32,7 +32,7 @@ from pitstop.sql.windowing import WINDOWS, in_order, in_windows
 
 
 def compile_job(name: str, body: tuple[Insert, ...], things: AnyMapping[str, NamedThing]) -> Pipeline:
-    """Return the pipeline of a job. ``things``: mappings and views by name. UsageError, with its place, for what is no job."""
+    """Return the pipeline of a job. ``things``: mappings and views by name. UsageError, with a place, for what no job can do."""
     compiler = _Compiler(things)
     for insert in body:
         compiler.insert(insert)
@@ -176,7 +176,7 @@ class _Compiler:
     # FROM
 
     def _from(self, node: exp.Expr, scope: _Scope, title: str | None = None) -> Relation:
-        """``title``: what a sub-query is called that has no name of its own."""
+        """Return the rows of a part of FROM. ``title`` names a sub-query that has no name of its own."""
         inner = replace(scope, last=False, title=None)
         alias = node.args.get("alias")
         if isinstance(node, exp.Subquery):
@@ -191,7 +191,7 @@ class _Compiler:
         raise wrong(node, scope.query, "FROM takes mappings, views, queries and TABLE(TUMBLE(...))")
 
     def _of_call(self, node: exp.Expr, scope: _Scope) -> Relation:
-        """TABLE(...), TUMBLE, HOP, SESSION and IMPOSE_ORDER, around one another."""
+        """Return the rows of TABLE(...), TUMBLE, HOP, SESSION or IMPOSE_ORDER, each of which may stand in another."""
         name = name_of_call(node)
         if isinstance(node, (exp.Subquery, exp.Paren)):
             return self._query(node.this, scope)

@@ -223,9 +223,9 @@ export interface paths {
         /**
          * Follow what changes
          * @description Server-sent events: `job`, `progress`, `snapshot`, `map`, `operation` and `cluster`, with `key` and `value`; `value` is
-         *     null for what is there no more. An operation is what was asked of a job: it is told of until a minute after its answer.
+         *     null for what is gone. An operation is a request to a job: it is told of until a minute after its answer.
          *
-         *     The first event is `ready`: who reads the lists after it misses nothing. `resync` says that events are missing: read the
+         *     The first event is `ready`: read the lists after it, and you miss nothing. `resync` says that events are missing: read the
          *     lists anew. With `Last-Event-ID` events go on after that one. `heartbeat` comes when there is nothing else.
          */
         get: operations["follow_events"];
@@ -1840,7 +1840,7 @@ export interface components {
             entries: components["schemas"]["Entry"][];
             /**
              * Looked At
-             * @description Entries that were looked at, those of other values included.
+             * @description The number of entries that were looked at, also of those that do not match.
              */
             looked_at: number;
             /**
@@ -2630,22 +2630,22 @@ export interface components {
         JournalPage: {
             /**
              * Events
-             * @description Oldest first.
+             * @description The events, the oldest first.
              */
             events: components["schemas"]["JournalEvent"][];
             /**
              * Lost
-             * @description Events after the asked sequence that are no longer kept.
+             * @description The number of events after the requested sequence that are no longer kept.
              */
             lost: number;
             /**
              * Newest
-             * @description Sequence of the newest event.
+             * @description The sequence of the newest event.
              */
             newest: number;
             /**
              * Oldest
-             * @description Sequence of the oldest event kept.
+             * @description The sequence of the oldest event that is kept.
              */
             oldest: number;
         };
@@ -2791,7 +2791,7 @@ export interface components {
         MapFacts: {
             /**
              * Journal Capacity
-             * @description Events its journal keeps.
+             * @description The number of events that its journal keeps.
              */
             journal_capacity: number;
             /**
@@ -2801,22 +2801,22 @@ export interface components {
             name: string;
             /**
              * Newest
-             * @description Sequence of the newest event; less than oldest if there is none.
+             * @description The sequence of the newest event; less than oldest if there is none.
              */
             newest: number;
             /**
              * Oldest
-             * @description Sequence of the oldest event kept.
+             * @description The sequence of the oldest event that is kept.
              */
             oldest: number;
             /**
              * Size
-             * @description Entries.
+             * @description The number of its entries.
              */
             size: number;
             /**
              * Ttl Seconds
-             * @description Entries expire so long after their last write; null: never.
+             * @description The time after its last write at which an entry expires, in seconds; null: never.
              */
             ttl_seconds: number | null;
         };

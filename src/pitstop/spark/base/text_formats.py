@@ -16,7 +16,7 @@ CORRUPT = "__corrupt"
 """Column, or field, of a parsed row: its text if it did not parse, else null."""
 
 PLACE = "__place"
-"""The column beside it, where files are parsed: the file that holds the text."""
+"""The column beside it with the file that holds the text, where files are parsed."""
 
 _AS_TEXT = ("string", "byte", "short", "integer", "long", "boolean")
 """Types of keys that Spark writes into JSON as people do. For others it shows its internal form."""
@@ -98,7 +98,7 @@ def cannot_be_read(form: str, kind: DataType) -> str | None:
 
 
 def _other_key(kind: DataType, types: tuple[str, ...]) -> DataType | None:
-    """Return the type of the keys of a map in it that is none of these."""
+    """Return the type of the keys of a map, anywhere in a type, that is not one of ``types``; None if all are."""
     keys = (part.keyType for part in _parts(kind) if isinstance(part, MapType))
     return next((key for key in keys if key.typeName() not in types), None)
 
