@@ -1,0 +1,25 @@
+"""The Python data sources that Spark finds by itself: packages on its path whose names begin with ``pyspark_``."""
+
+from __future__ import annotations
+
+import pkgutil
+
+from pyspark.sql import SparkSession
+
+from pitstop.spark.internals.jvm import classes
+
+_PREFIX = "pyspark_"
+
+
+def look_for_packages(spark: SparkSession) -> None:
+    """Tell Spark that there are no such packages, if there are none. Use it before the first data source is registered.
+
+    Spark would start a Python process to look for them, which takes more than a second.
+    """
+    if any(module.name.startswith(_PREFIX) for module in pkgutil.iter_modules()):
+        return
+    jvm = classes(spark)
+    package = jvm.org.apache.spark.sql.execution.datasources
+    manager = package.__getattr__("DataSourceManager$").__getattr__("MODULE$")
+    if not manager.dataSourceBuilders().isDefined():
+        manager.__getattr__("dataSourceBuilders_$eq")(jvm.scala.Some(jvm.scala.Predef.Map().empty()))
