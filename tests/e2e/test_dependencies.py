@@ -109,4 +109,6 @@ def test_a_job_uses_its_packages_everywhere_and_an_update_those_of_its_own(tmp_p
         unnamed = client.submit(archive(tmp_path, None), entry="shop.job:hearing", args=["no"], name="unnamed")
         wait_until(lambda: unnamed.status.terminal, 120, "it fails")
         told = unnamed.details.failure
-        assert "a module that is not there: shouting. If a package has it, name that in requirements.txt of the archive" in told
+        assert (
+            "module that is not there: shouting. If it is a file of yours, put it into the archive. If a package has it" in told
+        )

@@ -157,3 +157,15 @@ def test_a_job_whose_rows_do_not_add_up_ends_with_the_stage_and_the_numbers(spar
     assert not job.active
     with pytest.raises(EngineError, match="not accounted for"):
         job.stop()
+
+
+def test_state_that_two_branches_read_is_counted_once(spark, tmp_path):
+    feed, now, p = Feed(tmp_path / "rows"), int(time.time()), ps.Pipeline()
+    once = feed.stage(p, "rows").group_by("k").distinct("once", within="1 minute")
+    for name in ("one", "other"):
+        once.group_by("k").rolling_aggregate(name, seen=ps.count()).write_to(ps.sinks.noop(), name=f"{name}-out")
+    job = ps.run(p, spark, data_dir=tmp_path / "data")
+    feed.add(("a", 1, now), ("b", 2, now), ("a", 3, now), ("c", 4, now))
+    read(job, feed)
+    job.stop()
+    assert [job.progress.stages[name]["state_rows"] for name in ("once", "one", "other")] == [3, 3, 3]

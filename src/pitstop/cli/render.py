@@ -181,8 +181,8 @@ def _not_read(progress: Progress, by_part: bool) -> str | None:
 
 def _left_out(progress: Progress) -> str:
     """Return the number of rows that went no further, by reason."""
-    parts = [f"{rows:,} {reason.words}" for reason, rows in progress.left_out.items() if reason not in WANTED]
-    before = f"{progress.bad_before:,} of stages that are gone, or counted by an older release" if progress.bad_before else None
+    parts = [f"{rows:,} {reason.words}" for reason, rows in progress.left_out_in_all.items() if reason not in WANTED]
+    before = f"{progress.bad_before:,} counted by an older release" if progress.bad_before else None
     return "; ".join([*parts, *([before] if before else [])]) or "none"
 
 

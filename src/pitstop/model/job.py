@@ -152,7 +152,7 @@ class Progress:
     epoch_at: Moment | None = None
     """The time at which the last epoch was committed; null before the first."""
     left_out_before: dict[LeftOut, int] = field(default_factory=dict)
-    """The rows that went no further of stages that updates have dropped, by reason."""
+    """The rows that went no further of stages that are gone, by reason: dropped by updates, or all of a job that has ended."""
     waits_for: dict[str, str] = field(default_factory=dict)
     """Source -> the folder that it waits for, which does not exist yet; one goes from here once its folder is there."""
 
@@ -169,14 +169,14 @@ class Progress:
 
     @property
     def left_out_in_all(self) -> dict[LeftOut, int]:
-        """The rows left out by reason, with those of stages that updates have dropped: it only grows."""
+        """The rows left out by reason, with those of stages that are gone: it only grows."""
         now, before = self.left_out, self.left_out_before
         return {reason: now.get(reason, 0) + before.get(reason, 0) for reason in LeftOut if reason in now or reason in before}
 
     @property
     def bad_before(self) -> int:
-        """The number of bad rows that no stage has: of stages that are gone, or of a release that did not count reasons."""
-        return max(0, self.bad_rows - sum(self.left_out.get(reason, 0) for reason in BAD))
+        """The number of bad rows of which no reason is known: a release that did not count reasons has counted them."""
+        return max(0, self.bad_rows - sum(self.left_out_in_all.get(reason, 0) for reason in BAD))
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self) | {"left_out_before": {reason.value: n for reason, n in self.left_out_before.items()}}

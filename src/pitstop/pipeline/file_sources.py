@@ -68,7 +68,8 @@ def files(
     """Read files of a folder by Spark's own reader; ``format`` is ``csv``, ``json``, ``parquet`` or ``text``.
 
     Batch by default (the job completes when they are read); with ``streaming=True`` the folder is watched
-    for new files, each read once; such a folder needs a ``schema`` (DDL), unless it is one of text. ``options`` are those of
+    for new files, each read once: a file that is written again under the name of one that was read is not read again. Such a
+    folder needs a ``schema`` (DDL), unless it is one of text. ``options`` are those of
     Spark's reader, such as ``header=True``, or ``maxFilesPerTrigger=1``, which bounds what one epoch reads.
     One whose name is almost that of an option of Spark is refused, for Spark would ignore it; so is a value that Spark refuses.
     A file that was written more than a week before the newest that was read is passed over, unless ``maxFileAge="365d"``, or
@@ -78,7 +79,8 @@ def files(
     sampled in the log, and go to the dead letters (:meth:`Pipeline.read_from`), with their file. Who gives the option ``mode``
     or ``columnNameOfCorruptRecord``, or a column ``_corrupt_record``, has what Spark makes of them instead. CSV is read as
     ``csv_tail`` reads it (RFC 4180, empty texts in quotes); options of yours go before that. ``multiLine=True`` reads newlines
-    in quotes, each file in one task.
+    in quotes, each file in one task. The columns of CSV are taken by their position: ``header=True`` skips the first line of each
+    file, and ``check`` warns of a header that does not fit the schema. With ``enforceSchema=False`` such a file fails the job.
 
     ``path`` may be a pattern (``/data/*/in``), unless there is a file or folder of just that name. A relative path and ``~/x``
     count as in ``csv_tail``. Columns of folders (``day=7/``) have the types of the schema; without a schema Spark guesses them,

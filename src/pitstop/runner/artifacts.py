@@ -22,8 +22,10 @@ MOST_UNPACKED = 2 << 30
 MOST_OF_MODULE = 32 << 20
 """The most bytes of one module."""
 _WHERE_TO_ADD = {
-    ".py": "If a package has it, name that in the head of the file (# /// script, dependencies), or with -O requirements=...",
-    ".zip": "If a package has it, name that in requirements.txt of the archive, or with -O requirements=...",
+    ".py": "If it is a file of yours, submit a .zip with both files. If a package has it, name that in the head of the file "
+    "(# /// script, dependencies), or with -O requirements=...",
+    ".zip": "If it is a file of yours, put it into the archive. If a package has it, name that in requirements.txt of the "
+    "archive, or with -O requirements=...",
     ".whl": "If a package has it, name that in the wheel's dependencies, or with -O requirements=...",
 }
 """Suffix of an artifact -> the advice about a missing module."""

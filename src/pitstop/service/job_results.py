@@ -159,7 +159,7 @@ class JobStatus:
 
 def _shown(job: Job, progress: Progress) -> Progress:
     ended = job.state.terminal and not job.version.config.store_metrics_after_completion
-    return dataclasses.replace(progress, stages={}) if ended else progress
+    return dataclasses.replace(progress, stages={}, left_out_before=progress.left_out_in_all) if ended else progress
 
 
 @cache

@@ -241,7 +241,7 @@ def test_status_of_a_job_without_an_epoch_tells_no_numbers_of_rows(cli, state):
     assert cli("status", "hello-world")[1].splitlines()[-2:] == ["Rows read:     2 (0.0 a second)", "Left out:      none"]
 
 
-def test_status_and_metrics(cli, state):
+def test_status_tells_rows_that_were_left_out_also_of_a_job_that_has_ended(cli, state):
     running(state, initial_snapshot=None)
     stages = {"speed": {"late_rows": 1200, "state_rows": 2}, "visits": {"late_rows": 2}, "sink": {"rows_out": 1}}
     state.advance(JOB, Progress(7, 1584283021011, 1_234_567, 1234.56, 250, 3, stages, parts_ms={"addBatch": 240, "walCommit": 9}))
@@ -255,9 +255,18 @@ def test_status_and_metrics(cli, state):
         "Guarantee:     exactly_once",
         "Epoch:         7",
         "Rows read:     1,234,567 (1,234.6 a second)",
-        "Left out:      1,202 late; 3 of stages that are gone, or counted by an older release",
+        "Left out:      1,202 late; 3 counted by an older release",
         f"Watermark:     {SUBMITTED}",
     ]
+    cli("cancel", JOB)
+    assert state.wait_for(JOB, (JobState.FAILED,), 20).user_cancelled
+    assert "Left out:      1,202 late; 3 counted by an older release" in cli("status", JOB)[1].splitlines()
+
+
+def test_metrics(cli, state):
+    running(state, initial_snapshot=None)
+    stages = {"speed": {"late_rows": 1200, "state_rows": 2}, "visits": {"late_rows": 2}, "sink": {"rows_out": 1}}
+    state.advance(JOB, Progress(7, 1584283021011, 1_234_567, 1234.56, 250, 3, stages, parts_ms={"addBatch": 240, "walCommit": 9}))
     assert cli("metrics", "hello-world")[1].splitlines() == [
         "epoch            7",
         "watermark_ms     1584283021011",

@@ -3,7 +3,7 @@
 import pytest
 
 import pitstop as ps
-from pitstop.errors import PipelineError
+from pitstop.errors import PipelineError, PitstopError
 from pitstop.kit.waiting import wait_until
 from pitstop.plan.model import Plan
 from pitstop.spark.lowering.compile import compile_pipeline
@@ -270,6 +270,46 @@ def test_a_plan_tells_of_a_folder_with_files_that_its_filter_leaves_out(spark, t
     pattern = next((value for name, value in options.items() if name.casefold() == "pathglobfilter"), None)
     told = f"reads files like {pattern} in {tmp_path}, which has {number} and none of that name: one is 'a.ndjson'."
     assert concern == (told if number else None)
+
+
+@pytest.mark.parametrize("streaming", [True, False])
+@pytest.mark.parametrize(
+    ("text", "options", "told"),
+    [
+        ("a,b\n1,2\n", {}, None),
+        ("A, b\n1,2\n", {}, None),
+        ("b,a\n1,2\n", {}, "'x.csv' begins with b, a, and the schema with a, b. Put the columns of the schema into the order"),
+        ("b;a\n1;2\n", {"sep": ";"}, "'x.csv' begins with b, a, and the schema with a, b. Put the columns of the schema into"),
+        ("a,c,b\n1,2,3\n", {}, "'x.csv' begins with a, c, b, and the schema with a, b. Put the columns of the schema into"),
+        ("1,2\n", {}, "'x.csv' begins with 1, 2, and the schema with a, b. If that line is a row, leave out header=True."),
+        ("b,a\n1,2\n", {"header": False}, None),
+        ("b,a\n1,2\n", {"enforceSchema": False}, None),
+        ("", {}, None),
+        (None, {}, None),
+    ],
+)
+def test_a_plan_tells_of_a_header_that_does_not_fit_the_schema(spark, tmp_path, text, options, told, streaming):
+    if text is not None:
+        (tmp_path / "x.csv").write_text(text)
+    options = {"header": True} | options
+    concern = concern_of(spark, ps.sources.files(tmp_path, "csv", "a int, b int", streaming=streaming, **options))
+    assert (concern is None) == (told is None)
+    assert told is None or told in concern
+
+
+@pytest.mark.parametrize(("text", "fails"), [("a,b\n1,2\n", False), ("b,a\n1,2\n", True)])
+def test_a_header_is_compared_where_the_source_is_told_to(spark, tmp_path, text, fails):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "x.csv").write_text(text)
+    p = ps.Pipeline()
+    rows = p.read_from(ps.sources.files(tmp_path / "in", "csv", "a int, b int", header=True, enforceSchema=False), name="rows")
+    rows.write_to(ps.sinks.files(tmp_path / "out", "json"), name="out")
+    if fails:
+        with pytest.raises(PitstopError, match="header"):
+            ps.run(p, spark, data_dir=tmp_path / "data")
+        return
+    ps.run(p, spark, data_dir=tmp_path / "data")
+    assert [file.read_text() for file in (tmp_path / "out").glob("*.json")] == ['{"a":1,"b":2}\n']
 
 
 def reasons(spark, source):

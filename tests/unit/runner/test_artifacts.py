@@ -48,7 +48,7 @@ def test_the_only_job_of_a_file_needs_no_entry(artifact):
         (
             "import not_there\n",
             None,
-            r"^made_job\.py needs or names a module that is not there: not_there\. If a package has it, name that in the head",
+            r"^made_job\.py needs or names a module that is not there: not_there\. If it is a file of yours, submit a \.zip",
         ),
         ("\n1 / 0\n", None, r"^made_job\.py failed while it was loaded: ZeroDivisionError: division by zero \(line 2\)\.$"),
     ],
@@ -71,12 +71,13 @@ def test_packages_come_from_the_folder_that_was_made_for_them(artifact, tmp_path
 
 
 @pytest.mark.parametrize(("suffix", "where"), [("zip", r"requirements\.txt of the archive"), ("whl", "the wheel's dependencies")])
-def test_a_missing_module_says_where_to_name_its_package(tmp_path, suffix, where):
+def test_a_missing_module_says_where_to_name_its_package_or_to_put_it(tmp_path, suffix, where):
     path = tmp_path / f"shop-1.0-py3-none-any.{suffix}"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("needy_job.py", "import nowhere_to_be_found\n")
+    own = r"If it is a file of yours, put it into the archive\. " if suffix == "zip" else ""
     with pytest.raises(
-        ArtifactError, match=rf"not there: nowhere_to_be_found\. If a package has it, name that in {where}, or with -O"
+        ArtifactError, match=rf"not there: nowhere_to_be_found\. {own}If a package has it, name that in {where}, or with -O"
     ):
         load_entry(path, "needy_job:main")
 

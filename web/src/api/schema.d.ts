@@ -3076,7 +3076,7 @@ export interface components {
             input_rows: number;
             /**
              * Left Out Before
-             * @description The rows that went no further of stages that updates have dropped, by reason.
+             * @description The rows that went no further of stages that are gone, by reason: dropped by updates, or all of a job that has ended.
              */
             left_out_before: {
                 [key: string]: number;

@@ -222,7 +222,8 @@ class ProgressTracker:
         state: dict[str, list[int]] = {}
         for part, operator in zip(self._plan.operators, progress.stateOperators, strict=False):
             sums = state.setdefault(part.stage, [0, 0, 0])
-            sums[0] += int(operator.numRowsTotal)
+            # Each branch that reads the stage has a copy of its state.
+            sums[0] += int(operator.numRowsTotal) if part.copy == 0 else 0
             sums[1] += int(operator.memoryUsedBytes)
             sums[2] += self._spent(operator)
         for name, (held, size, spent) in state.items():

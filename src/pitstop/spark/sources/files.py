@@ -32,6 +32,7 @@ from pitstop.spark.base.text_formats import CORRUPT, PLACE, cannot_be_read, leni
 from pitstop.spark.internals.file_systems import glob_of, has_file_system, matches
 from pitstop.spark.internals.object_stores import first_objects
 from pitstop.spark.sources import SourceKind, as_spark_has_it
+from pitstop.spark.sources.csv_headers import unfit_header
 from pitstop.spark.sources.csv_names import matches as matches_glob
 from pitstop.spark.sources.unmatched import nothing_of_glob
 
@@ -177,7 +178,7 @@ def _concern(spark: SparkSession, source: Source) -> str | None:
     path = literal_path(source.options["path"])
     folder = _of_this_machine(source.options["path"])
     if folder is not None and os.path.isdir(folder):
-        return _unfiltered(spark, source, folder)
+        return _unfiltered(spark, source, folder) or _unfit_header(source, Path(folder))
     if source.bounded or not set(path) & WILD:
         return None
     open_s3(spark, source)
@@ -199,6 +200,14 @@ def _unfiltered(spark: SparkSession, source: Source, folder: str) -> str | None:
         return glob.fullmatch(file) is not None and not file.startswith(("_", "."))
 
     return nothing_of_glob(Path(folder), pattern, is_read, lambda name: everywhere or _are_partitions(PurePath(name).parts))
+
+
+def _unfit_header(source: Source, folder: Path) -> str | None:
+    if source.options["format"] != "csv" or source.schema is None:
+        return None
+    options = {name.casefold(): value for name, value in source.options.items()}
+    pattern = _as_python(options.get("pathglobfilter", "*"))
+    return unfit_header(folder, options, struct_of(source.schema).names, lambda name: fnmatch.fnmatchcase(name, pattern))
 
 
 def _reads(source: Source, example: str) -> bool:
