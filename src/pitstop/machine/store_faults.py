@@ -1,4 +1,4 @@
-"""Faults of stores of S3, recognised in what the libraries say that speak with them: Hadoop's, Arrow's and delta-rs's."""
+"""Faults of stores of S3, recognised in the words of Hadoop, Arrow and delta-rs, which speak with them, or in ours."""
 
 from __future__ import annotations
 
@@ -61,6 +61,9 @@ _AWAY = (
 _BUCKET = re.compile(
     r"s3a://(?P<hadoop>[a-z0-9][a-z0-9._-]+)|in bucket '(?P<arrow>[^']+)'|for bucket (?P<named>[a-z0-9][a-z0-9._-]+)"
 )
+_ABSENT = "the store does not answer"
+_OURS = re.compile(r"bucket '(?P<bucket>[^'\n]+)' of S3: (?P<clause>(?:[^()\n]|\([^()\n]*\))*)")
+"""A fault as our tasks and processes tell it to one another."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,10 @@ class StoreFault:
 
 def store_fault(text: str) -> StoreFault | None:
     """Return the fault that a text tells of; None if it is none of a store's."""
+    ours = _OURS.search(text)
+    if ours is not None:
+        clause = ours["clause"].strip().rstrip(".")
+        return StoreFault(clause, clause.startswith(_ABSENT), ours["bucket"])
     if _OF_STORE.search(text) is None:
         return None
     match = _BUCKET.search(text)
@@ -86,5 +93,5 @@ def store_fault(text: str) -> StoreFault | None:
             return StoreFault(clause, False, bucket)
     for pattern, why in _AWAY:
         if re.search(pattern, text):
-            return StoreFault(f"the store does not answer ({why})", True, bucket)
+            return StoreFault(f"{_ABSENT} ({why})", True, bucket)
     return None

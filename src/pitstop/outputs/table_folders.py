@@ -231,6 +231,12 @@ class TableFolder:
             raise OSError(errno.EIO, clause) from error
         raise StoreRefusalError(f"cannot be reached ({clause})") from error
 
+    def judge_task(self, text: str) -> None:
+        """Do as :meth:`judge` with the text of a failed task, if that tells of this bucket."""
+        fault = store_fault(text)
+        if fault is not None and fault.bucket == self.bucket:
+            self.judge(OSError(text))
+
     @contextmanager
     def _errors(self) -> Iterator[None]:
         try:

@@ -14,7 +14,7 @@ from pitstop.model.config import ProcessingGuarantee
 from pitstop.spark.base.environment import Environment
 from pitstop.spark.lowering.compile import compile_pipeline
 from pitstop.spark.lowering.looking import findings
-from pitstop.spark.sinks import EpochContext
+from pitstop.spark.sinks import EpochContext, delta
 from pitstop.spark.sinks.delta import check_columns, write_delta
 from tests.spark.harness import Collected, Harness, check
 
@@ -95,6 +95,30 @@ def test_an_epoch_that_breaks_off_at_the_store_is_whole_when_it_is_written_again
     assert failure.value.details["passing"]
     assert write("tables/broken", [1, 2], epoch=1) == 2
     assert numbers_in(store, "tables/broken") == [0, 1, 2]
+
+
+@pytest.mark.parametrize("state", ["busy", "away"])
+def test_an_epoch_whose_tasks_find_no_store_may_be_written_again(store, write, monkeypatch, state):
+    assert write(f"tables/{state}", [0]) == 1
+    write_files = delta._write_files
+
+    def write_without_store(*arguments):
+        store.wire.be(state)
+        return write_files(*arguments)
+
+    monkeypatch.setattr(delta, "_write_files", write_without_store)
+    try:
+        with pytest.raises(EngineError) as failure:
+            write(f"tables/{state}", [1, 2], epoch=1, checked=False)
+    finally:
+        store.wire.be("passes")
+    assert failure.value.message.startswith(
+        f"Sink 'sink': the table s3a://tables/{state} cannot be written now (bucket 'tables' of S3: "
+    )
+    assert failure.value.details["passing"]
+    monkeypatch.setattr(delta, "_write_files", write_files)
+    assert write(f"tables/{state}", [1, 2], epoch=1) == 2
+    assert numbers_in(store, f"tables/{state}") == [0, 1, 2]
 
 
 def test_a_store_that_refuses_a_sink_is_told_when_the_job_is_checked(spark, store):

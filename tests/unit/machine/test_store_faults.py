@@ -93,6 +93,17 @@ def test_a_store_that_is_away_is_known_by_what_it_says(text, why):
 
 
 @pytest.mark.parametrize(
+    ("words", "is_away"),
+    [("the store does not answer (no answer in time)", True), ("the store does not know the access key", False)],
+)
+def test_a_fault_is_known_again_in_our_own_words(words, is_away):
+    told = f"Traceback (most recent call last):\n  File x\nOSError: [Errno 5] bucket 'one1' of S3: {words}\n SQLSTATE: 38000"
+    for text in (told, f"The table s3a://one1/t cannot be reached (bucket 'one1' of S3: {words})."):
+        fault = store_fault(text)
+        assert (fault.bucket, fault.clause, fault.is_away) == ("one1", words, is_away)
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "java.net.ConnectException: Connection refused",

@@ -136,6 +136,22 @@ def test_a_store_that_is_away_is_an_error_that_may_pass(store, state):
         store.wire.be("passes")
 
 
+TASK = "An exception was thrown from the Python worker:\nTraceback (most recent call last):\n  File x\n{}\n"
+
+
+def test_what_a_task_tells_of_its_store_is_told_as_if_it_had_happened_here():
+    folder = TableFolder("s3a://tables/t")
+    away = TASK.format("OSError: [Errno 5] bucket 'tables' of S3: the store does not answer (no answer in time)")
+    with pytest.raises(OSError, match=r"^\[Errno 5\] bucket 'tables' of S3: the store does not answer \(no answer in time\)$"):
+        folder.judge_task(away)
+    denied = "bucket 'tables' of S3: access is denied: check access_key, secret_key, and the rights of their user"
+    with pytest.raises(StoreRefusalError) as refusal:
+        folder.judge_task(TASK.format(f"pitstop.outputs.table_folders.StoreRefusalError: cannot be reached ({denied})"))
+    assert str(refusal.value) == f"cannot be reached ({denied})"
+    folder.judge_task(TASK.format("ValueError: of the rows"))
+    TableFolder("/here").judge_task(away)
+
+
 def test_a_missing_secret_is_told(store, monkeypatch):
     monkeypatch.delenv("PITSTOP_SECRET_ANN_SECRET")
     with pytest.raises(UsageError, match=r"secret 'ANN_SECRET' is missing"):

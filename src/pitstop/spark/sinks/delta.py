@@ -117,9 +117,8 @@ def _errors_of_store(folder: TableFolder, stage: str | None = None) -> Iterator[
             folder.judge(error)
             raise
         except PySparkException as error:
-            # Tasks write by Arrow. What its text does not name is an error of the rows.
-            if f"in bucket '{folder.bucket}'" in str(error):
-                folder.judge(OSError(str(error)))
+            # Tasks write to the store. What tells of none is an error of the rows.
+            folder.judge_task(str(error))
             raise
     except StoreRefusalError as error:
         message = f"{begins}the table {folder} {error}."
