@@ -9,6 +9,7 @@ CHAINS ?= 30
 SEED ?= 1
 SCHEDULES ?= 5000
 MINUTES ?= 10
+CLUSTERS ?= one,two,connected
 STATEMENTS ?= 300
 ORDERS ?= 200000
 MEASURES ?=
@@ -56,7 +57,7 @@ help:
 	@echo "make fuzz [MINUTES=10] [SEED=1]  random requests to the REST API; no error of the server, nothing unreadable afterwards"
 	@echo "make test-security [MINUTES=10] [SEED=1]  every door attacked as every role and as another user of the machine; then at random"
 	@echo "make simulation [SCHEDULES=5000]  random schedules of crashes of control plane and runs, without a JVM"
-	@echo "make chaos [MINUTES=10] [SEED=1]  a cluster, jobs, a broker, a database, and all that can go wrong; not a row lost or doubled"
+	@echo "make chaos [MINUTES=10] [SEED=1] [CLUSTERS=one,two,connected]  clusters, jobs, a broker, a database, an object store, and all that can go wrong"
 	@echo "make test-kafka         the tests of Kafka on Apache Kafka instead of a small broker"
 	@echo "make test-postgres [SHORT=1]  the store's tests with PostgreSQL, installed by apt if there is none"
 	@echo "make test-members       jobs follow the members of a cluster; its short form is the story in test-long"
@@ -137,7 +138,7 @@ test-security: $(STAMP) classes
 	@$(PY) -m tests.security --minutes $(MINUTES) --seed $(SEED)
 
 chaos: $(STAMP)
-	@PITSTOP_BROKER=apache scripts/with-postgres $(PY) -m tests.chaos --minutes $(MINUTES) --seed $(SEED)
+	@PITSTOP_BROKER=apache scripts/with-postgres $(PY) -m tests.chaos --minutes $(MINUTES) --seed $(SEED) --clusters $(CLUSTERS)
 
 test-fast: $(STAMP)
 	@$(PY) -m pytest tests/unit

@@ -1,4 +1,4 @@
-"""Two jobs that read a topic of Kafka: one writes two topics, the other one three tables of PostgreSQL."""
+"""Three jobs that read a topic of Kafka, and write topics, tables of PostgreSQL, and Delta tables in an object store."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from tests.brokers.broker import APACHE, Broker
 from tests.chaos.cluster import ChaosFailedError, Cluster
 from tests.chaos.events import LAST_KEY, Event
 from tests.chaos.feeds import Beats
+from tests.chaos.lake import Lake, ThroughLake
 from tests.chaos.outputs import Difference, difference
 from tests.chaos.postgres import Postgres
 from tests.chaos.reference import Row, Rows, rolled_of_keys, totals, windows
@@ -28,6 +29,8 @@ from kafka_topics import CommittedReader, committed_rows  # isort: skip
 
 PARTITIONS = 3
 SECRET = "CHAOS_DATABASE"
+KEY = "CHAOS_KEY"
+"""The secret with both parts of the key of the object store."""
 ROLLED, WINDOWS, TOTALS = ("seq", "key", "n", "total"), ("key", "start", "n", "total"), ("key", "n", "total")
 TABLES = """
 CREATE TABLE rolled (seq bigint, key bigint, n bigint, total bigint);
@@ -92,22 +95,24 @@ class ThroughTable:
 
 
 class Connected(Cluster):
-    """A broker and a database that die, stand still and answer late."""
+    """A broker, a database and an object store that die, stand still and answer late."""
 
-    jobs = ("topics", "tables")
+    jobs = ("topics", "tables", "lakes")
     members = 0
 
     def __init__(self, folder: Path, small: Path, spares: int) -> None:
         super().__init__(folder, small, spares)
         self._broker_folder = folder / "broker"
+        self._lake_folder = folder / "lake"
         self.database = Postgres(TABLES)
         host, port = re.findall(r"@([^:/]*):(\d+)/", self.database.url)[0]
         self.database_wire, self.broker_wire = Wire(host, int(port)), Wire("127.0.0.1", 0)
         self._url = self.database.url.replace(f"@{host}:{port}/", f"@{host}:{self.database_wire.port}/")
         self.broker: Any = None
+        self.lake: Any = None
 
     def start(self) -> None:
-        """Return once both jobs have written something."""
+        """Return once all jobs have written something."""
         # The small broker names its own port to clients: no wire leads to it.
         settings = {"advertised.listeners": f"PLAINTEXT://127.0.0.1:{self.broker_wire.port}"}
         self.broker = Broker(self._broker_folder, settings=settings)
@@ -116,6 +121,8 @@ class Connected(Cluster):
         for topic in ("events", "rolled", "windows"):
             self.broker.make(topic, PARTITIONS)
         os.environ[f"PITSTOP_SECRET_{SECRET}"] = self._url
+        os.environ[f"PITSTOP_SECRET_{KEY}"] = "test"
+        self.lake = Lake(self._lake_folder)
         super().start()
 
     def close(self) -> None:
@@ -127,6 +134,8 @@ class Connected(Cluster):
         super().close()
         if self.broker is not None:
             self.broker.kill()
+        if self.lake is not None:
+            self.lake.close()
         for wire in (self.database_wire, self.broker_wire):
             wire.close()
 
@@ -139,6 +148,8 @@ class Connected(Cluster):
         """All jobs run, and no event has come through twice."""
         super().wait_settled()
         twice = [f"topic: {row}" for row, times in self.through["topics"].rows.items() if times > 1]
+        in_lake = Counter(self.lake.rows("rolled", ROLLED))
+        twice += [f"lake: {row}" for row, times in in_lake.items() if times > 1]
         count = "SELECT seq, key, min(n), min(total), count(*) FROM rolled GROUP BY seq, key HAVING count(*) > 1"
         twice += [f"table: {row}" for row in rows_in(self.database.url, count)]
         if twice:
@@ -148,10 +159,14 @@ class Connected(Cluster):
         return Beats(TopicFeed(lambda: self.servers))
 
     def _make_through(self) -> dict[str, Any]:
-        return {"topics": ThroughTopic(lambda: self.servers, "rolled"), "tables": ThroughTable(lambda: self.database.url)}
+        return {
+            "topics": ThroughTopic(lambda: self.servers, "rolled"),
+            "tables": ThroughTable(lambda: self.database.url),
+            "lakes": ThroughLake(lambda: self.lake, "rolled"),
+        }
 
     def _arguments(self, job: str, version: str = "") -> tuple[str, ...]:
-        writes = {"topics": (), "tables": (f"secret:{SECRET}",)}
+        writes = {"topics": (), "tables": (f"secret:{SECRET}",), "lakes": (self.lake.url,)}
         return (self.servers, *writes[job], version or str(self._version))
 
     def _differences(self, count: int) -> list[Difference]:
@@ -163,6 +178,8 @@ class Connected(Cluster):
             difference("table rolled", of_events(self._table("rolled", ROLLED), ROLLED, count), rolled),
             difference("table totals", of_events(self._table("totals", TOTALS), TOTALS, count), totals(count)),
             difference("table windows", of_events(self._table("windows", WINDOWS), WINDOWS, count), in_windows),
+            difference("lake rolled", of_events(self.lake.rows("rolled", ROLLED), ROLLED, count), rolled),
+            difference("lake windows", of_events(self.lake.rows("windows", WINDOWS), WINDOWS, count), in_windows),
         ]
 
     def _table(self, name: str, columns: tuple[str, ...]) -> list[Row]:

@@ -1,4 +1,4 @@
-"""What befalls the broker and the database between which jobs run."""
+"""What befalls the broker, the database and the object store between which jobs run."""
 
 from __future__ import annotations
 
@@ -78,6 +78,20 @@ class DatabaseStopped(Outage):
         cluster.database.go_on()
 
 
+class LakeWrong(Outage):
+    """The object store takes connections and says nothing, answers 503, or ends each connection."""
+
+    def __init__(self, what: str, state: str, seconds: float | None = None) -> None:
+        super().__init__(f"the object store {what} for", seconds)
+        self._state = state
+
+    def inject(self, cluster: Connected, drawn: Random) -> None:
+        cluster.lake.be(self._state)
+
+    def heal(self, cluster: Connected) -> None:
+        cluster.lake.be("passes")
+
+
 class AllAround(Fault):
     """Power fails where the broker and the database are, and where the product is, too."""
 
@@ -114,7 +128,8 @@ class Late(Fault):
         self._wire(cluster).delay = 0.0
 
     def _wire(self, cluster: Connected) -> Wire:
-        return cluster.broker_wire if self._what == "broker" else cluster.database_wire
+        wires = {"broker": cluster.broker_wire, "database": cluster.database_wire, "object store": cluster.lake.wire}
+        return wires[self._what]
 
 
 class CutOff(Fault):

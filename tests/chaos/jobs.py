@@ -1,4 +1,4 @@
-"""Three jobs with every kind of stage that keeps state, and two between topics and tables.
+"""Three jobs with every kind of stage that keeps state, and three between topics and tables.
 
 Each odd version of a job has a stage more than each even one.
 """
@@ -88,6 +88,19 @@ def tables(servers, database, version):
     rolled.write_to(ps.sinks.postgres(database, "rolled"), name="rolled-out")
     rolled.select("key", "n", "total").write_to(ps.sinks.postgres(database, "totals", key="key", order_by="n"), name="totals-out")
     windows.write_to(ps.sinks.postgres(database, "windows", key=("key", "start")), name="windows-out")
+    return changed(p, events, version)
+
+
+@ps.job(**OPTIONS)
+def lakes(servers, endpoint, version):
+    """The same messages; Delta tables in an object store, one of which the sink compacts."""
+    p = ps.Pipeline()
+    store = ps.s3_store(endpoint=endpoint, access_key="secret:CHAOS_KEY", secret_key="secret:CHAOS_KEY")
+    events = timed(p, "messages", ps.sources.kafka(servers, "events", schema=EVENT))
+    rolled, windows = rolled_and_windows(events)
+    compacted = ps.sinks.delta("s3a://lake/rolled", store=store, target_file_size="16 MB", compact_every=20)
+    rolled.write_to(compacted, name="rolled-out")
+    windows.write_to(ps.sinks.delta("s3a://lake/windows", store=store), name="windows-out")
     return changed(p, events, version)
 
 

@@ -6,7 +6,16 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from random import Random
 
-from tests.chaos.connectors import AllAround, BrokerKilled, BrokerStopped, CutOff, DatabaseKilled, DatabaseStopped, Late
+from tests.chaos.connectors import (
+    AllAround,
+    BrokerKilled,
+    BrokerStopped,
+    CutOff,
+    DatabaseKilled,
+    DatabaseStopped,
+    LakeWrong,
+    Late,
+)
 from tests.chaos.fault import Fault, Nothing
 from tests.chaos.feeds import Answer
 from tests.chaos.jobs import MOODS, WRONG
@@ -140,6 +149,14 @@ ON_CONNECTORS: list[Makes] = [
     *[BrokerKilled, BrokerKilled, BrokerStopped, BrokerStopped, DatabaseKilled, DatabaseKilled, DatabaseStopped, DatabaseStopped],
     lambda: BrokerStopped(LOST),
     lambda: DatabaseStopped(LOST),
+    *[lambda: LakeWrong("silent", "stalls"), lambda: LakeWrong("silent", "stalls"), lambda: LakeWrong("silent", "stalls", LOST)],
+    lambda: LakeWrong("away", "away"),
+    lambda: LakeWrong("busy", "busy"),
+    lambda: Late("object store", 0.5),
+    lambda: Late("object store", 3.0),
+    lambda: CutOff(LakeWrong("silent", "stalls"), Kill("the engine", the_engine)),
+    lambda: CutOff(LakeWrong("away", "away"), Kill("a run with all its processes", a_whole_run)),
+    lambda: During(Update(), LakeWrong("silent", "stalls")),
     lambda: Late("broker", 0.5),
     lambda: Late("broker", 3.0),
     lambda: Late("database", 0.5),
@@ -157,7 +174,7 @@ ON_CONNECTORS: list[Makes] = [
     lambda: During(SuspendAndResume(), DatabaseKilled()),
     lambda: During(Export(), BrokerStopped()),
 ]
-"""What befalls what is Connected: its broker and its database, and some of what befalls others, too."""
+"""What befalls what is Connected: its broker, its database and its object store, and some of what befalls others, too."""
 
 
 def kinds(deck: list[Makes]) -> list[str]:

@@ -11,7 +11,7 @@ from tests.chaos.events import START_MS, event
 from tests.chaos.fault import Fault
 from tests.chaos.operations import During, Update
 from tests.chaos.outputs import Difference
-from tests.chaos.page import write_page
+from tests.chaos.page import SECTIONS, write_page
 from tests.chaos.reference import expected, rolled_of_keys, totals, windows
 from tests.chaos.run import Outcome, befall, run
 from tests.chaos.schedule import ALL, ON_CONNECTORS, ON_POSTGRES, SHORT, kinds, schedule
@@ -155,21 +155,22 @@ def test_the_table_tells_how_often_and_how_long():
     assert "| restarted | not: the run ended before | | |" in outcome.table()
 
 
-def test_the_page_is_written_once_every_kind_has_come_and_tells_what_was_found(tmp_path):
+def test_a_section_of_the_page_is_written_once_every_kind_has_come_and_tells_what_was_found(tmp_path):
     page, one, two = tmp_path / "chaos.md", Outcome(("nothing", "restarted")), Outcome(("the leader killed",))
     connected = Outcome(("the broker killed",), recoveries={"the broker killed": [9.0]})
     one.recoveries["nothing"].append(1.0)
     two.recoveries["the leader killed"].append(7.5)
-    assert write_page(page, [one], "SEED=1").startswith("there was no PostgreSQL")
-    assert write_page(page, [one, two], "SEED=1").startswith("there was no PostgreSQL")
-    assert write_page(page, [one, two, connected], "SEED=1") == "these have never come: restarted"
-    assert not page.exists()
+    assert write_page(page, {"one": one, "two": two}, "SEED=1") == ["cluster one: these have never come: restarted"]
+    assert "One server, its store a file" not in page.read_text()
 
     one.recoveries["restarted"].append(3.0)
     one.differences.append(Difference("rolled", 10, 1, 0))
-    assert write_page(page, [one, two, connected], "SEED=1") == ""
+    assert write_page(page, {"one": one, "connected": connected}, "SEED=2") == []
     text = page.read_text()
-    assert "`make chaos SEED=1`" in text
+    titles = [line for line in text.splitlines() if line.startswith("## ")]
+    assert titles == [*(f"## {title}" for title, _ in SECTIONS.values()), "## Networks"]
+    assert text.count("`make chaos SEED=1`") == 1
+    assert text.count("`make chaos SEED=2`") == 2
     assert "| the leader killed | 1 | 7.5 s | 7.5 s |" in text
     assert "- 2 faults, of 2 of 2 kinds\n- rolled: 10 rows, 1 lost, 0 doubled\n" in text
     assert "| the broker killed | 1 | 9.0 s | 9.0 s |" in text

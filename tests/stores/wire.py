@@ -1,7 +1,7 @@
 """A port before another one, in a process of its own: libraries that wait for a store may keep a whole Python from running.
 
-It reads its state from its input, a line each: ``passes``, ``stalls`` (takes connections and says nothing) or ``busy`` (503). It
-answers a line with the connections that it has not passed on so far.
+It reads its state from its input, a line each: ``passes``, ``stalls`` (takes connections and says nothing), ``busy`` (503) or
+``away`` (ends each connection at once). It answers a line with the connections that it has not passed on so far.
 """
 
 import select
@@ -49,7 +49,7 @@ class Wire:
                     self._open.add(server)
                     pass_on(client, server)
                     self._open.discard(server)
-            else:
+            elif self._state == "stalls":
                 while client.recv(65536):
                     pass
         self._end(client)
