@@ -24,6 +24,7 @@ from pyspark.errors import PySparkRuntimeError
 from pitstop.launchers.engine_socket import listening
 from pitstop.runner.forking import Forks, name_process
 from pitstop.spark.base.engines import CLIENT_VARIABLE
+from pitstop.spark.internals.hung_up import HUNG_UP
 from pitstop.spark.sources import load_sources
 
 LONGEST_MESSAGE = 1 << 20
@@ -151,4 +152,4 @@ def _run(arguments: list[str]) -> None:
 def _is_closed(error: Exception) -> bool:
     """Return True if Spark has ended a connection that it had, or one that it has offered."""
     offered = isinstance(error, PySparkRuntimeError) and error.getCondition() == "CANNOT_OPEN_SOCKET"
-    return offered or isinstance(error, (BrokenPipeError, ConnectionResetError))
+    return offered or isinstance(error, HUNG_UP)

@@ -7,11 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import sys
 import threading
 import time
-import traceback
-from collections import deque
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -20,12 +17,11 @@ from pitstop.control.lanes import Lanes, Spawn, in_thread
 from pitstop.control.ports.launcher import RunHandle
 from pitstop.control.ports.ownership import RunnerLink
 from pitstop.control.ports.wake import Waiter, Wake
-from pitstop.errors import EngineError, FencedError, PitstopError, Problem, SnapshotError, StoreError, is_of_the_machine
-from pitstop.machine.named_secrets import hidden, hidden_in
+from pitstop.errors import EngineError, FencedError, PitstopError, Problem, SnapshotError, StoreError
 from pitstop.machine.questions import QuestionBox
 from pitstop.model.cluster import Placement
 from pitstop.model.config import JobConfig
-from pitstop.model.job import Job, Progress
+from pitstop.model.job import Job
 from pitstop.model.run import (
     Compiled,
     Completed,
@@ -34,9 +30,7 @@ from pitstop.model.run import (
     Exported,
     ExportFailed,
     Fact,
-    Failed,
     NoteConcern,
-    Observation,
     Running,
     StateOutgrown,
     Stopped,
@@ -46,7 +40,9 @@ from pitstop.model.run import (
 from pitstop.model.snapshot import SnapshotRecord
 from pitstop.runner.bounds import Bounds
 from pitstop.runner.deadlines import Answers, Deadlines, took_too_long
+from pitstop.runner.failing import failed, problem_of
 from pitstop.runner.logs import Log, log
+from pitstop.runner.outbox import Outbox
 from pitstop.runner.ownership import LOGGER, LinkOwnership
 from pitstop.runner.replies import Replies
 from pitstop.runner.runtime import Runtime, Started, Ties
@@ -64,10 +60,6 @@ LONG_SECONDS = 10
 OUTGROWN_SECONDS = 30.0
 """The time between two reports that the state is to move to disk, in seconds, until the run is ended for that."""
 EXPORTS = "exports"
-_JUDGED = ("restartable", "unclear", "passing")
-"""Details of an error that tell what another run can expect."""
-
-
 WRITERS_SECONDS = 60.0
 """A time, in seconds, that is longer than a call of the store waits for earlier writers."""
 
@@ -107,9 +99,7 @@ class Runner:
         """The version that runs once, in the place of a query, if all sources end."""
         self._placement: Placement | None = None
         self._last_command = 0
-        self._untold: deque[Fact] = deque()
-        """Facts that the store does not hold yet, in order. Exports, which run beside the steps, add theirs."""
-        self._progress = self._reported = Progress()
+        self._outbox = Outbox(job_id, token, link)
         self._exceeded: EngineError | None = None
         self._exit_code: int | None = None
         """The exit code with which the process ends once all is told; None until the run has come to its end."""
@@ -117,9 +107,9 @@ class Runner:
         """The reason for which the run before has ended by itself, if it did."""
         self._claimed = False
         self._when_claimed: Callable[[], None] = lambda: None
-        self._told_running = self._told_epoch = False
+        self._running = self._has_epoch = False
         self._monotonic = monotonic
-        self._outgrown_told = float("-inf")
+        self._outgrown_at = float("-inf")
 
     def run(self) -> int:
         """Run the job and return the process's exit code: 0 if it ended in order, 1 if it failed, 3 if another run took over."""
@@ -173,15 +163,15 @@ class Runner:
             return False
         self._fail(error)
         try:
-            self._tell()
+            self._outbox.send()
         except PitstopError as away:
             self._log("WARN", LOGGER, f"could not tell that the run hangs: {away}")
         return True
 
     def _sink_overdue(self) -> EngineError | None:
         """Return the error of a sink's function that takes too long: in its transaction, it may keep steps from reporting."""
-        limit_ms = self._config.epoch_timeout_ms if self._told_epoch else self._config.first_epoch_timeout_ms
-        option = "epoch_timeout" if self._told_epoch else "first_epoch_timeout"
+        limit_ms = self._config.epoch_timeout_ms if self._has_epoch else self._config.first_epoch_timeout_ms
+        option = "epoch_timeout" if self._has_epoch else "first_epoch_timeout"
         # Who waits for other writers, as long as the store lets him, does not hang.
         late = self._ownership.seconds > max(limit_ms / 1000, WRITERS_SECONDS)
         return took_too_long("a sink has not written its rows", option, limit_ms) if late else None
@@ -198,7 +188,7 @@ class Runner:
         try:
             if self._exit_code is None:
                 self._or_fail(work)
-            self._tell()
+            self._outbox.send()
         except StoreError as error:
             self._ownership.say_away(error)
             return None
@@ -226,15 +216,15 @@ class Runner:
         ties = Ties(self._ownership, partial(self._snapshot, job), self._deadlines.starting, self._poke)
         opened = self._runtime.open(job, ties)
         self._config, self._bounds = opened.config, Bounds(opened.plan, opened.config)
-        self._untold.append(Compiled(opened.plan, opened.lineage, opened.config, bounded=opened.whole is not None))
+        self._outbox.put(Compiled(opened.plan, opened.lineage, opened.config, bounded=opened.whole is not None))
         # Before the first epoch: what it writes is known again by the lineage.
-        self._tell()
+        self._outbox.send()
         if opened.whole is None:
             self._placement = opened.placement
             self._started = opened.start(self._link.progress())
             return
-        self._untold.append(Running(-1))
-        self._tell()
+        self._outbox.put(Running(-1))
+        self._outbox.send()
         self._deadlines.nothing()
         self._whole = WholeRun(opened.whole, self._spawn, self._poke)
         self._whole.begin()
@@ -246,7 +236,7 @@ class Runner:
         if isinstance(whole.error, FencedError):
             raise whole.error
         ended = whole.ended  # before its numbers, which are then the last
-        self._progress = dataclasses.replace(whole.progress, busy_seconds=self._long_under_way())
+        self._outbox.progress = dataclasses.replace(whole.progress, busy_seconds=self._long_under_way())
         if whole.error is not None:
             self._fail(self._runtime.explain(whole.error))
             return
@@ -255,8 +245,8 @@ class Runner:
             return
         with self._answers.awaited(self._config):
             self._deadlines.task(whole.done(), self._config)
-        self._progress = dataclasses.replace(self._progress, busy_seconds=self._long_under_way())
-        self._tell()
+        self._outbox.progress = dataclasses.replace(self._outbox.progress, busy_seconds=self._long_under_way())
+        self._outbox.send()
         hangs = self._deadlines.overdue()
         if hangs is not None:
             self._fail(hangs)
@@ -281,7 +271,7 @@ class Runner:
         if self._ownership.lost is not None:
             raise self._ownership.lost
         self._look(started)
-        self._tell()
+        self._outbox.send()
         wrong = self._deadlines.overdue() or self._exceeded
         if wrong is not None:
             self._fail(wrong)
@@ -306,7 +296,7 @@ class Runner:
 
     def _stop(self, started: Started, order: StopRun) -> None:
         self._log("INFO", LOGGER, "stopping at the next epoch boundary")
-        told_at = time.time()
+        asked_at = time.time()
         self._settle_exports()
         with self._answers.awaited(self._config, STOP_SECONDS):
             epoch = started.stop(STOP_SECONDS)
@@ -318,9 +308,9 @@ class Runner:
                 with self._answers.awaited(self._config):
                     snapshot = self._take_snapshot(started, order.snapshot, at_rest=True)
             except (PitstopError, OSError) as error:
-                problem = _problem(error)
+                problem = problem_of(error)
         committed_at = started.committed_at(epoch)
-        self._end(0, Stopped(committed_at, snapshot, problem, max(told_at, committed_at or 0.0)))
+        self._end(0, Stopped(committed_at, snapshot, problem, max(asked_at, committed_at or 0.0)))
         self._log("INFO", LOGGER, f"stopped after epoch {epoch}")
 
     def _settle_exports(self) -> None:
@@ -333,24 +323,14 @@ class Runner:
 
         def work() -> None:
             try:
-                self._untold.append(Exported(order.operation, self._take_snapshot(started, order.snapshot)))
+                self._outbox.put(Exported(order.operation, self._take_snapshot(started, order.snapshot)))
             except FencedError as error:
                 self._ownership.lost = error
             except Exception as error:  # the control plane is told, and the job goes on
-                self._untold.append(ExportFailed(order.operation, _problem(error)))
+                self._outbox.put(ExportFailed(order.operation, problem_of(error)))
             self._poke()
 
         self._exports.put(EXPORTS, work)
-
-    def _tell(self) -> None:
-        """Write into the store what it does not hold yet; StoreError if it is away."""
-        # Progress first: a run that follows counts on from it, and begins as soon as this one says that it has stopped.
-        if self._progress != self._reported:
-            self._link.report(self._progress)
-            self._reported = self._progress
-        while self._untold:
-            self._link.observe(Observation(self.job_id, self.token, self._untold[0]))
-            self._untold.popleft()
 
     def _take_snapshot(self, started: Started, name: str, at_rest: bool = False) -> SnapshotRecord:
         try:
@@ -374,23 +354,23 @@ class Runner:
         """Look at the progress of the query."""
         with self._answers.awaited(self._config):
             progress, active = started.look(), started.active
-        if self._told_running:
+        if self._running:
             self._time_epoch(started)
             progress = dataclasses.replace(progress, busy_seconds=self._long_under_way())
         self._exceeded = self._bounds.exceeded(progress)
-        self._progress = progress if self._config.metrics_enabled else dataclasses.replace(progress, stages={})
-        if not self._told_running and started.up and active:
-            self._told_running = True
+        self._outbox.progress = progress if self._config.metrics_enabled else dataclasses.replace(progress, stages={})
+        if not self._running and started.up and active:
+            self._running = True
             epoch = progress.epoch if started.first_epoch else -1
-            self._untold.append(Running(epoch, started.committed_at(epoch), self._placement))
-        if not self._told_epoch and started.first_epoch:
-            self._told_epoch = True
-            self._untold.append(EpochCommitted(progress.epoch))
-        if started.outgrown is not None and self._monotonic() - self._outgrown_told > OUTGROWN_SECONDS:
-            self._outgrown_told = self._monotonic()
+            self._outbox.put(Running(epoch, started.committed_at(epoch), self._placement))
+        if not self._has_epoch and started.first_epoch:
+            self._has_epoch = True
+            self._outbox.put(EpochCommitted(progress.epoch))
+        if started.outgrown is not None and self._monotonic() - self._outgrown_at > OUTGROWN_SECONDS:
+            self._outgrown_at = self._monotonic()
             with self._answers.awaited(self._config):
                 holds = started.holds_still
-            self._untold.append(StateOutgrown(started.outgrown, holds))
+            self._outbox.put(StateOutgrown(started.outgrown, holds))
 
     def _time_epoch(self, started: Started) -> None:
         epoch = started.working_on()
@@ -419,22 +399,13 @@ class Runner:
 
     def _end(self, code: int, fact: Fact) -> None:
         self._deadlines.nothing()
-        self._untold.append(fact)
+        self._outbox.put(fact)
         self._exit_code = code
 
     def _fail(self, error: Exception) -> None:
-        problem, judged = _problem(error), dict.fromkeys(_JUDGED, False)
-        details = "".join(traceback.format_exception(error)) if error.__traceback__ is not None else _stacks()
-        if isinstance(error, PitstopError):
-            facts = dict(problem.details)
-            details = str(facts.pop("trace", details))
-            judged = {name: bool(facts.pop(name, False)) for name in _JUDGED}
-            problem = dataclasses.replace(problem, details=facts)
-        loss = self._engine_loss()
-        if loss is not None:
-            problem = EngineError("The engine that this job shares with others has ended: the next run has another one.").problem
-        self._log("ERROR", LOGGER, problem.message)
-        self._end(1, Failed(problem, hidden(details), **judged, away=is_of_the_machine(error), engine_loss=loss))
+        failure = failed(error, self._engine_loss())
+        self._log("ERROR", LOGGER, failure.error.message)
+        self._end(1, failure)
 
     def _engine_loss(self) -> EngineLoss | None:
         if not self._runtime.has_ended():
@@ -456,15 +427,3 @@ def _keep_lease(runner: Runner) -> None:
         os._exit(3)  # code of the job's own that never comes back keeps the steps from seeing that the job is lost
 
     threading.Thread(target=renew, daemon=True, name="lease").start()
-
-
-def _stacks() -> str:
-    """Return the stack of every Python thread of this process."""
-    names = {thread.ident: thread.name for thread in threading.enumerate()}
-    frames = sys._current_frames().items()
-    return "\n".join(f"Thread {names.get(ident)}:\n{''.join(traceback.format_stack(frame))}" for ident, frame in frames)
-
-
-def _problem(error: BaseException) -> Problem:
-    problem = error.problem if isinstance(error, PitstopError) else EngineError(f"{type(error).__name__}: {error}").problem
-    return dataclasses.replace(problem, message=hidden(problem.message), details=hidden_in(problem.details))

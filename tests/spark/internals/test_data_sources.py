@@ -29,10 +29,10 @@ class Sevens(DataSourceReader):
 READS = """
 import sys
 from pyspark.sql import SparkSession
-from pitstop.spark.internals.data_sources import look_for_packages
+from pitstop.spark.internals.data_sources import skip_search_for_packages
 
 spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
-look_for_packages(spark)
+skip_search_for_packages(spark)
 print([row.n for row in spark.read.format("sevens").load().collect()])
 """
 

@@ -1,5 +1,7 @@
 """Files of a folder: what does not parse is told and kept, and paths are read as people write them."""
 
+import gzip
+
 import pytest
 
 import pitstop as ps
@@ -295,6 +297,12 @@ def test_a_plan_tells_of_a_header_that_does_not_fit_the_schema(spark, tmp_path, 
     concern = concern_of(spark, ps.sources.files(tmp_path, "csv", "a int, b int", streaming=streaming, **options))
     assert (concern is None) == (told is None)
     assert told is None or told in concern
+
+
+def test_a_plan_says_nothing_of_the_header_of_a_compressed_file(spark, tmp_path):
+    (tmp_path / "x.csv.gz").write_bytes(gzip.compress(b"a,b\n1,2\n"))
+    source = ps.sources.files(tmp_path, "csv", "a int, b int", header=True, encoding="ISO-8859-1")
+    assert concern_of(spark, source) is None
 
 
 @pytest.mark.parametrize(("text", "fails"), [("a,b\n1,2\n", False), ("b,a\n1,2\n", True)])

@@ -17,12 +17,13 @@ from typing import Any
 
 from pyspark import daemon
 
+from pitstop.spark.internals.hung_up import HUNG_UP
+
 _WORKER = "pyspark.worker"
 _run_worker = daemon.worker
 _LOGGER = "pitstop.engine"
 EPOCH = "streaming.sql.batchId"
 """The local property of tasks by which Spark tells the number of their epoch."""
-_HUNG_UP = (BrokenPipeError, ConnectionResetError)
 OUTPUT_VARIABLE = "PITSTOP_ENGINE_OUTPUT"
 """The variable of workers whose errors go into the log of a job. What they print is to go there, too."""
 
@@ -35,7 +36,7 @@ def _worker(sock: socket, authenticated: bool) -> int:
         _prepare()
     try:
         return _run_worker(sock, authenticated)
-    except _HUNG_UP:
+    except HUNG_UP:
         _tell_hung_up()
         return 1  # Spark's daemon then ends the process
 
@@ -45,7 +46,7 @@ def _print(*words: object, **options: Any) -> None:
 
     It hangs up after a limit, as a job stops, and when another task has failed, which is told by itself.
     """
-    if isinstance(sys.exc_info()[1], _HUNG_UP):
+    if isinstance(sys.exc_info()[1], HUNG_UP):
         _tell_hung_up()
     else:
         print(*words, **options)

@@ -11,10 +11,10 @@ from pitstop.spark.internals.jvm import classes
 _PREFIX = "pyspark_"
 
 
-def look_for_packages(spark: SparkSession) -> None:
-    """Tell Spark that there are no such packages, if there are none. Use it before the first data source is registered.
+def skip_search_for_packages(spark: SparkSession) -> None:
+    """Spare Spark the search for such packages where there are none. Call it before the first data source is registered.
 
-    Spark would start a Python process to look for them, which takes more than a second.
+    Spark would start a Python process for the search, which takes more than a second.
     """
     if any(module.name.startswith(_PREFIX) for module in pkgutil.iter_modules()):
         return

@@ -5,14 +5,16 @@ from __future__ import annotations
 import sys
 from types import TracebackType
 
+from pitstop.spark.internals.hung_up import HUNG_UP
+
 _PROGRAM = "pyspark.sql.streaming.python_streaming_source_runner"
 
 
 def end_without_trace() -> None:
-    """Let this process, if it is one of those, end without a stack trace once Spark has closed its connection.
+    """Spare the user a stack trace when Spark ends the query. In any other process this does nothing.
 
-    Spark does so at the end of each query. The process then fails to tell Spark so, now and again by a trace on the screen of
-    the program that runs the query.
+    Spark closes the connection at the end of each query. The process then cannot report its own end, and would print a trace on
+    the screen of the program that runs the query.
     """
     spec = sys.modules["__main__"].__spec__
     if spec is not None and spec.name == _PROGRAM:
@@ -20,5 +22,5 @@ def end_without_trace() -> None:
 
 
 def _tell(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    if not isinstance(error, (BrokenPipeError, ConnectionResetError)):
+    if not isinstance(error, HUNG_UP):
         sys.__excepthook__(kind, error, trace)

@@ -22,7 +22,7 @@ from pitstop.pipeline.source import Source
 from pitstop.spark.base.looking import Look
 from pitstop.spark.base.seeking import Sought
 from pitstop.spark.extensions import find_kind
-from pitstop.spark.internals.data_sources import look_for_packages
+from pitstop.spark.internals.data_sources import skip_search_for_packages
 
 Open = Callable[[SparkSession, Source, dict[str, str]], DataFrame]
 """``(session, source, told) -> rows``; ``told`` are the facts that every reader of a job may know, as options (see
@@ -196,6 +196,6 @@ def load_sources() -> list[type[DataSource]]:
 
 def register(spark: SparkSession) -> None:
     """Make our sources known to a session before a job needs them: a warm spare has then loaded them."""
-    look_for_packages(spark)
+    skip_search_for_packages(spark)
     for data_source in load_sources():
         spark.dataSource.register(data_source)

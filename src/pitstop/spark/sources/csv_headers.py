@@ -7,6 +7,8 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+_COMPRESSED = frozenset({".bz2", ".deflate", ".gz", ".lz4", ".snappy", ".xz", ".zst"})
+"""The endings by which Spark knows compressed files. This program does not unpack them."""
 _LONGEST = 65536
 """The most characters of a header that are looked at."""
 
@@ -49,11 +51,13 @@ def _files(folder: Path) -> Iterator[Path]:
 
 def _header(file: Path, options: Mapping[str, str]) -> list[str] | None:
     """Return the names in the first line of a file; None if there are none, or if this program cannot read them."""
+    if file.suffix.casefold() in _COMPRESSED:
+        return None
     separator = options.get("sep", options.get("delimiter", ","))
     try:
         with file.open(encoding=options.get("encoding", options.get("charset", "utf-8-sig")), newline="") as lines:
             line = lines.readline(_LONGEST)
         rows = list(csv.reader([line], delimiter=separator.replace("\\t", "\t"), quotechar=options.get("quote", '"') or None))
     except (OSError, ValueError, LookupError, TypeError, csv.Error):
-        return None  # compressed, or of an encoding that Java alone has
+        return None  # an encoding that Java alone has
     return rows[0] if rows and rows[0] else None
