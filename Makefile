@@ -39,7 +39,7 @@ APART := matrix or hosts or members or page or kubernetes
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help install docs dist demo story story-page dashboard story-kafka test-kafka test test-fast test-long compatibility support-matrix stage-chains soak fuzz test-security chaos simulation test-postgres test-hosts test-members web test-web kubernetes-rig tutorial test-kubernetes \
-	bench bench-beside bench-peers lint lock pictures clean
+	bench bench-beside bench-peers bench-topics lint lock pictures clean
 
 help:
 	@echo "make install            the virtual environment .venv; every other target makes it, too"
@@ -67,6 +67,7 @@ help:
 	@echo "make tutorial           the tutorial of docs/kubernetes.md on it, with the real kubectl: each answer is compared; needs root"
 	@echo "make bench [MEASURES="sliding million"]  measure; writes benchmarks/results.json"
 	@echo "make bench-peers [KEYS=1000000]  a keyed aggregate beside Spark by hand, Flink and Jet; needs a JDK"
+	@echo "make bench-topics       topics to windows to a topic and to PostgreSQL, beside Spark by hand and Flink; needs a JDK"
 	@echo "make bench-beside BEFORE=FOLDER [MEASURES=...]  this checkout and another one, measured in turns"
 	@echo "make pictures           what is written from code: pages in docs, and the kinds that Kubernetes learns"
 	@echo "make docs               the documentation as a site in build/site, which a server shows at /docs; a link to nowhere is an error"
@@ -176,6 +177,9 @@ bench: $(WEB)
 
 bench-peers: $(STAMP)
 	@$(PY) benchmarks/peers.py "$$(scripts/peers)" $(KEYS)
+
+bench-topics: $(STAMP) classes
+	@peers=$$(scripts/peers) && scripts/with-postgres $(PY) benchmarks/topics.py "$$peers"
 
 bench-beside: $(STAMP)
 	@$(PY) benchmarks/beside.py $(BEFORE) $(MEASURES)

@@ -1,7 +1,7 @@
 """Write docs/performance.md out of what was measured. ``python benchmarks/report.py``
 
-benchmarks/results.json is of ``make bench``, peers.json of ``make bench-peers`` and beside.json of ``make bench-beside``;
-earlier.json holds figures that were measured before, with the commit of each.
+benchmarks/results.json is of ``make bench``, peers.json of ``make bench-peers``, topics.json of ``make bench-topics`` and
+beside.json of ``make bench-beside``; earlier.json holds figures that were measured before, with the commit of each.
 """
 
 import json
@@ -31,6 +31,24 @@ WHY = """
 Jet and Flink pass on each event as it comes, in one process, so they pay for no epochs. Jet also keeps objects where Spark keeps
 rows of bytes. Pitstop has everything that Spark has: SQL's types and functions, its sources and formats, and any plan that its
 optimizer can make. State that does not fit into memory is on disk, under names that outlive the code.
+"""
+
+TOPICS = """
+## Kafka in, Kafka and PostgreSQL out
+
+`make bench-topics` writes this table. All read one topic of four partitions in one Apache Kafka 4.1, which shares the two cores
+with them.
+
+- *Backlog*: four million messages of JSON, from the beginning of the topic. Count, sum and maximum by one of 1,000 keys, over
+  windows of ten minutes. The rate counts from the moment when the first window can be read to that of the last, so no start is
+  in it.
+- *Live*: 2,000 messages a second through a filter into another topic. The latency is from produced to read by `read_committed`.
+- Pitstop and Flink write exactly once, Flink with a checkpoint a second. Spark by hand writes at least once: its sink for Kafka
+  has no transactions, and its writer for JDBC no marks. Pitstop begins an epoch a second, the default of `max_latency`, or one
+  after the other.
+
+| | backlog to a topic, rows/s | backlog to PostgreSQL, rows/s | live, p50 | live, p99 |
+|---|---|---|---|---|
 """
 
 QUERIES = """
@@ -89,6 +107,7 @@ LIMITS = """
 | one more stage | 1.57 s | 0.08 | 0.05 | 0.45 | 1.0 |
 """
 NEXMARK, AGAINST = "nexmark_", "_vs_plain"
+OUTPUTS = ("topic", "postgres")
 
 
 def nexmark(results):
@@ -139,6 +158,18 @@ def before(beside, earlier, results):
         yield f"| {name.replace('_', ' ')}, {unit} | {short(old)} ({row['commit']}) | {short(new)} | {old / new:.2f} |"
 
 
+def topics(engines):
+    """A row for each engine between topics; nothing if none was measured."""
+    if not engines:
+        return
+    yield TOPICS.rstrip("\n")
+    for name, row in engines.items():
+        rates = (
+            f"{row[kind]:,.0f} ({row[kind] / engines['Spark by hand'][kind]:.2f})" if kind in row else "-" for kind in OUTPUTS
+        )
+        yield f"| {name} | {' | '.join(rates)} | {row['p50']:.2f} s | {row['p99']:.2f} s |"
+
+
 def own(results):
     for row in (row for row in results if not row["name"].startswith(NEXMARK)):
         value = f"{row['value']:,} {row['unit']}".strip()
@@ -146,9 +177,16 @@ def own(results):
         yield f"| {row['name'].replace('_', ' ')} | {value} | {aim} | {row['how']} |"
 
 
-def page(results, peers, compared, earlier):
+def page(results, peers, compared, earlier, between_topics):
     """The whole of docs/performance.md."""
-    parts = (HEAD, *beside(peers), WHY.rstrip("\n"), *nexmark(results), *before(compared, earlier, results))
+    parts = (
+        HEAD,
+        *beside(peers),
+        WHY.rstrip("\n"),
+        *topics(between_topics),
+        *nexmark(results),
+        *before(compared, earlier, results),
+    )
     parts += (OWN.rstrip("\n"), *own(results), LIMITS.rstrip("\n"))
     return "\n".join(parts) + "\n"
 
@@ -157,7 +195,7 @@ def write():
     """The page, if both have been measured: :mod:`peers` is long, and not part of ``make bench``."""
     if not (HERE / "peers.json").exists():
         return
-    names = ("results.json", "peers.json", "beside.json", "earlier.json")
+    names = ("results.json", "peers.json", "beside.json", "earlier.json", "topics.json")
     PAGE.write_text(page(*(json.loads((HERE / name).read_text()) if (HERE / name).exists() else {} for name in names)))
 
 

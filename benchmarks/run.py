@@ -175,6 +175,23 @@ def adopting(results, say):
     results.append(result("adopted_first_commit_vs_restart", ratio, "ratio", "-", True, how))
 
 
+def lake(results, say):
+    """Files and a Delta table, exactly once, beside Spark's own sink of files; in turns."""
+    runs: dict[str, list] = {"plain": [], "files": [], "delta": []}
+    with tempfile.TemporaryDirectory() as events:
+        for number in range(ROUNDS):
+            for what in runs:
+                say(f"rows into {what if what != 'plain' else 'files by hand'}, turn {number + 1} of {ROUNDS}")
+                runs[what].append(run(what, events, script="lake.py"))
+    how = "8 million rows of three columns from parquet, 500,000 an epoch, after the first four epochs, exactly once. "
+    how += f"{ROUNDS} turns; median of the turns' ratios to Spark's own sink of parquet files"
+    for what, words in (("files", "sinks.files, parquet"), ("delta", "sinks.delta, a folder of this machine")):
+        ratio = median_ratio(runs[what], runs["plain"])
+        results.append(result(f"lake_{what}_vs_plain", ratio, "ratio", ">= 1", ratio >= 1, f"{words}: {how}"))
+        best = max(turn["rows_per_second"] for turn in runs[what])
+        results.append(result(f"lake_{what}", best, "rows/s", "-", True, f"{words}: the best of these turns"))
+
+
 def many_keys(results, say):
     """A million keys and sixteen of a server's job, in the state store that it has by itself; and those sixteen by hand."""
     rates = {}
@@ -446,6 +463,7 @@ MEASURES = {
         sliding,
         million,
         adopting,
+        lake,
         many_keys,
         doors,
         cluster,

@@ -326,6 +326,25 @@ def test_a_table_in_memory_is_read_again_when_it_is_old(spark, tmp_path):
     assert [row.name for row in rows] == sorted((row.name for row in rows), reverse=True)
 
 
+def test_rows_after_a_pause_are_joined_with_the_table_that_is_there_then(spark, tmp_path):
+    table, sink = tmp_path / "table.csv", Collected()
+    table.write_text("1,before\n")
+    p = ps.Pipeline()
+    side = p.read_from(ps.sources.files(table, format="csv", schema="one bigint, name string"), name="side")
+    (tmp_path / "in").mkdir()
+    rows = p.read_from(ps.sources.files(tmp_path / "in", "json", schema="one bigint", streaming=True), name="rows")
+    rows.hash_join(side, on="one", refresh="1 second").write_to(ps.sinks.custom(sink), name="out")
+    job = ps.run(p, spark, data_dir=tmp_path / "data")
+    (tmp_path / "in" / "first").write_text('{"one": 1}\n')
+    assert wait_until(lambda: sink.rows, 60)
+    assert wait_until(lambda: job._run._refresh._is_due, 60)
+    table.write_text("1,after\n")
+    (tmp_path / "in" / "second").write_text('{"one": 1}\n')
+    assert wait_until(lambda: len(sink.rows) == 2, 60)
+    assert [row.name for row in sink.rows] == ["before", "after"]
+    assert (job.stop(), job.progress.input_rows) == (1, 2)
+
+
 def test_a_table_that_is_away_for_a_while_stays_as_it_was_until_it_is_back(spark, tmp_path):
     table, sink = tmp_path / "names.csv", Collected()
     table.write_text("1,before\n")

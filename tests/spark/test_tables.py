@@ -187,11 +187,13 @@ def test_a_table_that_was_never_read_is_an_error_that_names_stage_and_path_and_m
 def test_one_copy_of_each_table_is_kept_and_none_of_a_reading_that_failed(job, tmp_path):
     job.start()
     assert job.kept() == ["1"]
+    write(tmp_path / "dim" / "a.csv", "1,second\n")
     job.tables.read()
     assert job.kept() == ["1", "2"], "the query still has the one before"
     with job.tables.used():
         pass
     assert job.kept() == ["2"]
+    write(tmp_path / "dim" / "a.csv", "1,the third\n")
     job.tables.read()
     job.tables.discard()
     assert job.kept() == ["2"]
@@ -205,6 +207,23 @@ def test_one_copy_of_each_table_is_kept_and_none_of_a_reading_that_failed(job, t
     assert job.kept() == ["2"]
 
 
+@pytest.mark.always
+def test_a_table_that_is_as_it_was_leaves_the_query_as_it_is_and_counts_as_read_now(job, tmp_path):
+    assert job.start() == ["first"]
+    (copy,) = job.checkpoint.glob("tables/*/1")
+    for file in copy.iterdir():
+        os.utime(file, (LONG_AGO, LONG_AGO))
+    assert job.tables.read() is None
+    assert job.kept() == ["1"]
+    job.begin()
+    (tmp_path / "dim" / "a.csv").unlink()
+    job.tables.at_start()
+    (away,) = job.tables.away
+    assert away.read_at > time.time() - 600, "what was read last is as it was just now"
+    write(tmp_path / "dim" / "a.csv", "1,after\n")
+    assert job.names(job.tables.read()) == ["after"]
+
+
 @pytest.mark.long
 def test_an_epoch_that_is_done_again_is_joined_with_the_table_that_it_had_first(job, tmp_path):
     assert job.start() == ["first"]
@@ -212,7 +231,7 @@ def test_an_epoch_that_is_done_again_is_joined_with_the_table_that_it_had_first(
     write(tmp_path / "dim" / "a.csv", "1,second\n")
     job.tables.read()  # and the run dies before a query has got it
     assert job.start() == ["first"]
-    assert job.tables.due == lowered.SOON_SECONDS
+    assert (job.tables.due, job.tables.epoch_of_before) == (lowered.SOON_SECONDS, 0)
     assert job.names(job.tables.read()) == ["second"]
     with job.tables.used():
         pass

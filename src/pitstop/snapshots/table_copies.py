@@ -12,6 +12,7 @@ import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
+from filecmp import cmp
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,17 @@ class TableCopies:
         """Return the copy with which epochs were joined last; else the newest; None if there is none."""
         copies, number = self.of(stage), self.in_use().get(stage)
         return next((copy for copy in copies if copy.number == number), copies[-1] if copies else None)
+
+    def same(self, stage: str, one: int, other: int) -> bool:
+        """Return True if two copies of a stage's table have the same files of rows, byte for byte."""
+        ours, theirs = (sorted((self._folder(stage) / str(number)).glob("*.parquet")) for number in (one, other))
+        return len(ours) == len(theirs) and all(cmp(*pair, shallow=False) for pair in zip(ours, theirs, strict=True))
+
+    def confirm(self, stage: str) -> None:
+        """Note that the copy with which epochs are joined is what was read just now."""
+        last = self.last(stage)
+        if last is not None:
+            os.utime(last.folder / FACTS)
 
     def begin(self, stage: str) -> TableCopy:
         """Return a place for the rows of the next reading, which :meth:`publish` makes a copy. Remains of a crash are removed."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from pitstop.spark.base.failures import reason
 from pitstop.spark.base.session import runs_here
 from pitstop.spark.internals.task_times import physical_plan, stages_of_epochs
 from pitstop.spark.lowering.compiled_job import CompiledJob, default_partitions
-from pitstop.spark.lowering.tables import BEHIND_SECONDS, Frames, HashJoinTables
+from pitstop.spark.lowering.tables import Frames, HashJoinTables
 from pitstop.spark.running.epochs import EpochWriter, WriteSink
 from pitstop.spark.running.file_times import FileTimes
 from pitstop.spark.running.outgrowing import MemoryWatch
@@ -50,6 +51,7 @@ class Run:
         tables: HashJoinTables,
         holds: bool = True,
         write: WriteSink = write_sink,
+        refreshes: bool = True,
     ) -> None:
         """Create a run whose first query has been started: see :meth:`start`."""
         self._job, self._environment, self._wake, self._write = job, environment, wake, write
@@ -60,7 +62,7 @@ class Run:
         self._written, self._commits = -1, threading.Event()
         self._file_times = FileTimes(environment.log)
         self._memory = MemoryWatch(job, environment.log, holds)
-        self._tables = tables
+        self._tables, self._refreshes = tables, refreshes
         self._refresh = TableRefresh(
             self._until_refresh, lambda: self.running, self._read_tables, self._start_again, self._tables.discard, wake
         )
@@ -79,12 +81,13 @@ class Run:
         head_start: HeadStart | None = None,
         holds: bool = True,
         write: WriteSink = write_sink,
+        refreshes: bool = True,
     ) -> Run:
         """Start the job's query; return once Spark has accepted it.
 
         ``before`` is the progress of the job's earlier runs. ``wake`` is called when an epoch is done or the query has ended.
         ``holds``: state that has far outgrown its memory keeps epochs from beginning. ``write`` stands in for its sinks, unless
-        the run has a ``head_start``.
+        the run has a ``head_start``. ``refreshes``: the tables of hash joins are read again when their time has come.
         """
         environment = dataclasses.replace(environment.by_options(job.config), lineage=point.lineage)
         path = environment.sources.admission
@@ -109,7 +112,7 @@ class Run:
                 running = RunningQuery.start(
                     job.spark, job.pipeline, environment, point.checkpoint, write=write, counted=tracker.wrote, tables=frames
                 )
-        run = cls(job, environment, tracker, running, wake, tables, holds, write)
+        run = cls(job, environment, tracker, running, wake, tables, holds, write, refreshes)
         for concern in job.plan.concerns:
             environment.log("WARN", "pitstop.source", concern)
         environment.log("INFO", "pitstop.engine", "the query is started")
@@ -190,9 +193,14 @@ class Run:
         self.running = query
         if isinstance(query.writer, EpochWriter):
             query.writer.peeks = self._peeks
+            query.writer.at_gate(partial(self._at_gate, query.writer))
         query.writer.before_epoch(self._epoch_begins)
         query.writer.after_epoch(self._epoch_written)
         threading.Thread(target=self._await_end, args=(query,), daemon=True).start()
+
+    def _at_gate(self, writer: EpochWriter, epoch: int) -> None:
+        if epoch != self._tables.epoch_of_before:
+            self._refresh.before_epoch(writer)
 
     def _epoch_begins(self) -> None:
         if self._sees_more():
@@ -232,8 +240,16 @@ class Run:
         return more
 
     def refresh_tables(self) -> None:
-        """Read the tables of hash joins now, and go on with them. Raise the error that keeps one from being read."""
-        self._refresh.now(self._tables.read())
+        """Read the tables of hash joins for the next epoch. Raise the error that keeps one from being read."""
+        tables = self._tables.read()
+        if tables is not None:
+            self._refresh.give(tables)
+
+    def await_tables(self) -> bool:
+        """Wait while a query with other tables replaces the one that runs; return False if none does."""
+        replaces = self._refresh.under_way
+        self._refresh.settle()
+        return replaces
 
     def _sees(self, epoch: int) -> bool:
         self._sees_more()
@@ -249,6 +265,8 @@ class Run:
 
     def _until_refresh(self) -> float | None:
         """Return the seconds until the tables of hash joins are read again; None: never."""
+        if not self._refreshes:
+            return None
         times = [seconds for seconds in (refresh_seconds(self._job.pipeline), self._tables.due) if seconds is not None]
         return min(times, default=None)
 
@@ -259,26 +277,15 @@ class Run:
             return self._tables.read()
         except Exception as error:  # whatever it is, the query that runs has its tables
             if self.running.active:
-                self._tables_stay(reason(error))
+                message = (
+                    f"the tables of hash joins stay as they are, and are read when their time has come again: {reason(error)}"
+                )
+                self._environment.log("WARN", "pitstop.engine", message)
             return None
 
     def _start_again(self, tables: Frames) -> None:
-        """Replace the running query by a new one with these tables of hash joins.
-
-        The running one goes on with its own tables if its epoch takes too long.
-        """
+        """Replace the running query, which rests before an epoch, by a new one with these tables of hash joins."""
         before = self.running
-        assert isinstance(before.writer, EpochWriter), "jobs in real time have no hash joins"
-        if before.writer.closed:
-            self._forget_tables()  # it is being stopped, or holds still because its state has no room
-            return
-        if not before.writer.pause(REFRESH_STOP_SECONDS):
-            self._forget_tables()
-            self._tables_stay(f"the epoch under way takes more than {REFRESH_STOP_SECONDS:.0f} seconds")
-            return
-        if before.writer.failure is not None or before.failure() is not None:
-            self._forget_tables()  # its epoch is done again with the tables that it had
-            return
         before.stop(REFRESH_STOP_SECONDS)
         self.look()
         before.drop_tables()
@@ -291,12 +298,3 @@ class Run:
                     job.spark, job.pipeline, environment, path, before, write=self._write, counted=counted, tables=tables
                 )
             )
-
-    def _forget_tables(self) -> None:
-        """Forget tables that were read and that no query uses. They are read again before long, also without a refresh."""
-        self._tables.discard()
-        self._tables.due = BEHIND_SECONDS
-
-    def _tables_stay(self, why: str) -> None:
-        message = f"the tables of hash joins stay as they are, and are read when their time has come again: {why}"
-        self._environment.log("WARN", "pitstop.engine", message)

@@ -11,7 +11,7 @@ import csv
 import dataclasses
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
@@ -30,6 +30,8 @@ from pitstop.spark.base.text_formats import CORRUPT, PLACE
 from pitstop.spark.lowering.source import TEXT
 from pitstop.spark.sources.pushed import KIND_NAME
 
+ReadTexts = Callable[[Source, list[str]], list[dict[str, Any]]]
+"""Reads texts as a source reads the lines of a file; returns rows by column, with CORRUPT for what does not parse."""
 _NOT_READ = "This text was pushed as one that cannot be read."
 
 
@@ -72,11 +74,18 @@ class Feed:
         options = {"folder": folder, "feed": self.name, "format": self.source.options.get("format", "")}
         return dataclasses.replace(self.source, kind=KIND_NAME, options=options, reader=self.raw.json(), bounded=False)
 
-    def rows(self, pushed: Iterable[Any]) -> list[list[Any]]:
-        """Return rows as the reader would bring them. UsageError names one that does not fit."""
+    def rows(self, pushed: Iterable[Any], read: ReadTexts) -> list[list[Any]]:
+        """Return rows as the reader would bring them: those of texts that ``read`` has read come last.
+
+        UsageError names a row that does not fit.
+        """
         if isinstance(pushed, (str, bytes, Mapping)):
             raise UsageError(f"push('{self.name}', ...) takes a list of rows, not one row: put it into [ ].")
-        return [self._raw(row) for row in pushed]
+        rows = list(pushed)
+        texts = [row for row in rows if isinstance(row, str)] if self.source.tells_bad else []
+        brought = [self._raw(row) for row in rows if not (self.source.tells_bad and isinstance(row, str))]
+        names = [name for name in self.raw.fieldNames() if name != PLACE]
+        return [*brought, *([*(row[name] for name in names), None] for row in (read(self.source, texts) if texts else ()))]
 
     def _raw(self, row: Any) -> list[Any]:
         if isinstance(row, str):
@@ -101,8 +110,6 @@ class Feed:
             return [text, None, _NOT_READ, *tombstone, *beside]
         if self.source.parse is not None:
             return [text, *beside]
-        if self.source.tells_bad:
-            return [*[None] * len(self.columns), text, None]
         raise UsageError(f"Source '{self.name}' has no rows of text: push rows of its columns ({self._names}), not {text!r}.")
 
     def _values(self, row: Any) -> list[Any]:

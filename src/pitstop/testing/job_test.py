@@ -30,6 +30,7 @@ from pitstop.model.origin import origin_here
 from pitstop.model.report import Report
 from pitstop.model.typed_options import RunOptions
 from pitstop.pipeline.job import JobDefinition
+from pitstop.pipeline.source import Source
 from pitstop.pipeline.specs import SinkSpec
 from pitstop.pipeline.stages import Pipeline
 from pitstop.snapshots import manifest as manifests
@@ -39,7 +40,9 @@ from pitstop.spark.base.failures import in_short
 from pitstop.spark.lowering.compiled_job import CompiledJob
 from pitstop.spark.lowering.placing import placed
 from pitstop.spark.run import Run
+from pitstop.spark.running.refresh import refresh_seconds
 from pitstop.spark.running.stepping import SteppedClock, Stepping
+from pitstop.spark.sources.files import rows_of_texts
 from pitstop.spark.sources.pushed import PushedRows
 from pitstop.spark.starting.start_point import StartPoint, start_point
 from pitstop.spark.state.in_snapshot import SnapshotState
@@ -111,13 +114,13 @@ class JobTest:
         """Push rows into a source; the next epoch reads them.
 
         A row is a dict by column (columns that are missing are null), a list or tuple of all columns, a Row or a dataclass.
-        Times without a zone are in UTC. A source that reads text (CSV, JSON, and ``files``) takes a str, too: a text that need
-        not parse.
+        Times without a zone are in UTC. A source that reads text (CSV, JSON, and ``files``) takes a str, too: a line as it
+        stands in a file, which is parsed as the source does it, or goes to the dead letters.
         """
         feed = self._feeds.get(source)
         if feed is None:
             raise NotFoundError(f"The job has no source '{source}' to push rows into. It has: {', '.join(self._feeds)}.")
-        added = self._pushed.push(feed.name, feed.rows(rows), feed.raw)
+        added = self._pushed.push(feed.name, feed.rows(rows, self._read_texts), feed.raw)
         self._counts[feed.name] = self._counts.get(feed.name, 0) + added
 
     def epoch(self) -> None:
@@ -134,12 +137,17 @@ class JobTest:
         """Let time go on by a duration such as ``"5 minutes"``, or event time to a moment, and do what is then due.
 
         The clock of the job goes on by the duration, and so does the watermark, as if rows with later times had come by every
-        source: windows end, timers and ``ttl`` fire. A moment becomes the watermark.
+        source: windows end, timers and ``ttl`` fire, and tables of hash joins whose ``refresh`` is due are read again. A moment
+        becomes the watermark.
         """
         moment = to if isinstance(to, datetime) else None
         by_ms = None if isinstance(to, datetime) else milliseconds(to)
         with self._stepping.between_epochs():
             self._clock.advance(by_ms or 0)
+        self._tables_age_ms += by_ms or 0
+        every = refresh_seconds(self._job.pipeline)
+        if every is not None and self._tables_age_ms >= every * 1000:
+            self.refresh_tables()
         with self._stepping.between_epochs():
             self._stepping.raise_watermarks(by_ms, moment)
         self._rest()
@@ -163,7 +171,7 @@ class JobTest:
         """Read the tables of hash joins and of ``with_map`` again, as the job does every ``refresh``; the next epoch has them."""
         self._refuse_failed()
         self._run.refresh_tables()
-        self._rest()
+        self._tables_age_ms = 0
 
     def state(self, stage: str) -> list[dict[str, Any]]:
         """Return the saved state of a stage, as ``pitstop snapshot query`` shows it."""
@@ -237,7 +245,8 @@ class JobTest:
     def _start(self, compiled: CompiledJob, version: Version, point: StartPoint, before: Progress) -> None:
         environment, wake = self._place.environment(version), threading.Event().set
         self._job, self._version, self._lineage = compiled, version, point.lineage
-        self._run = Run.start(compiled, environment, point, before, wake, write=self._rows.write)
+        self._run = Run.start(compiled, environment, point, before, wake, write=self._rows.write, refreshes=False)
+        self._tables_age_ms = 0
         self._rest()
 
     def _start_point(self, compiled: CompiledJob, version: Version, lineage: str | None, snapshot: Path | None) -> StartPoint:
@@ -250,6 +259,10 @@ class JobTest:
 
     def _rest(self) -> None:
         self._stepping.rest()
+        while self._run.await_tables():
+            with self._stepping.between_epochs():  # the clock of the test goes on in the query with other tables
+                pass
+            self._stepping.rest()
         self._run.look()
         self._refuse_failed()
 
@@ -265,6 +278,10 @@ class JobTest:
         folder = self._place.data.snapshot(name)
         export_checkpoint(self._run.running.checkpoint, folder, name, self._run.stage_facts(), at_rest=True)
         return folder
+
+    def _read_texts(self, source: Source, texts: list[str]) -> list[dict[str, Any]]:
+        with tempfile.TemporaryDirectory(dir=self._pushed.folder) as folder:
+            return plain_rows(rows_of_texts(self._place.session, source, texts, Path(folder)).toArrow())
 
     def _names(self, spec: type) -> list[str]:
         return [node.name for node in self._job.pipeline.nodes if isinstance(node.spec, spec)]

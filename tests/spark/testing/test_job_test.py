@@ -212,3 +212,62 @@ def test_the_first_test_of_the_docs_takes_rows_of_every_form(job_test):
     test.push("in", [Order(1, at(1)), (2, at(2)), {"id": 3}, "no json"])
     test.epoch()
     assert test.rows("out") == [{"id": 1, "placed": at(1)}, {"id": 2, "placed": at(2)}, {"id": 3, "placed": None}]
+
+
+@ps.job(max_ahead="unlimited")
+def priced(folder, table, refresh):
+    p = ps.Pipeline()
+    prices = p.read_from(ps.sources.files(table, "csv", schema="item string, price int", header=True), name="prices")
+    source = ps.sources.files(folder, "json", schema="item string, n int, at timestamp", streaming=True)
+    rows = p.read_from(source, name="orders", dead_letters=ps.sinks.files("/unreadable", format="json"))
+    once = rows.with_timestamps("at", allowed_lag="1 minute").group_by("n").distinct("once", within="1 hour")
+    joined = once.hash_join(prices, on="item", refresh=refresh)
+    joined.write_to(ps.sinks.files("/out", format="json"), name="out")
+    sums = joined.group_by("item").window(ps.tumbling("10 minutes")).aggregate("sums", total=ps.sum("price"))
+    sums.write_to(ps.sinks.files("/sums", format="json"), name="sums-out")
+    return p
+
+
+def prices_of(folder, **prices):
+    folder.mkdir(exist_ok=True)
+    (folder / "prices.csv").write_text("item,price\n" + "".join(f"{item},{price}\n" for item, price in prices.items()))
+    return folder
+
+
+@pytest.mark.always
+def test_tables_of_hash_joins_are_read_again_by_the_clock_of_the_test_alone(job_test, tmp_path):
+    test = job_test(priced, "in", str(prices_of(tmp_path / "prices", a=1)), "1 second")
+    prices = []
+    for number, price in enumerate((2, 3, 4)):
+        test.push("orders", [("a", number, at(0))])
+        test.epoch()
+        prices.append(test.rows("out")[-1]["price"])
+        prices_of(tmp_path / "prices", a=price)
+        if number == 1:
+            test.advance_time("1 second")
+    assert prices == [1, 1, 3]
+    assert len(test.rows("out")) == 3
+
+
+def test_windows_behind_a_table_end_after_it_was_read_again_while_no_row_came(job_test, tmp_path):
+    test = job_test(priced, "in", str(prices_of(tmp_path / "prices", a=1)), "1 hour")
+    test.push("orders", [("a", 1, at(0)), ("a", 2, at(1))])
+    test.epoch()
+    prices_of(tmp_path / "prices", a=5)
+    test.refresh_tables()
+    test.advance_time("2 hours")
+    assert [(row["window_end"], row["total"]) for row in test.rows("sums-out")] == [(at(10), 2)]
+    test.push("orders", [("a", 3, datetime(2026, 1, 1, 15))])
+    test.epoch()
+    assert test.rows("out")[-1]["price"] == 5
+
+
+def test_texts_pushed_into_files_are_parsed_as_files_are(job_test, tmp_path):
+    test = job_test(priced, "in", str(prices_of(tmp_path / "prices", a=1)), "1 hour")
+    texts = ['{"item": "a", "n": 1, "at": "2026-01-01T13:00:00+01:00"}', '{"item": "ä", "n": 2, "at": "2026-01-01T12:01:00.5"}']
+    test.push("orders", [*texts, '{"item": "a", "n": "many"}', "rubbish", {"item": "b", "n": 3, "at": at(2)}])
+    test.epoch()
+    rows = {row["n"]: (row["item"], row["at"], row["price"]) for row in test.rows("out")}
+    half_past = datetime(2026, 1, 1, 12, 1, 0, 500_000)
+    assert rows == {1: ("a", at(0), 1), 2: ("ä", half_past, None), 3: ("b", at(2), None)}
+    assert [row["text"] for row in test.rows("orders-dead-letters")] == ['{"item": "a", "n": "many"}', "rubbish"]

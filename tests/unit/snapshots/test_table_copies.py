@@ -36,6 +36,14 @@ def test_copies_are_numbered_and_the_newest_is_the_last_until_another_is_in_use(
     assert add(copies, "three").number == 3
 
 
+def test_copies_of_the_same_rows_are_the_same(copies):
+    for text in ("one", "one", "two", "eno"):
+        add(copies, text)
+    assert [copies.same(STAGE, 1, other) for other in (2, 3, 4)] == [True, False, False]
+    (copies.of(STAGE)[1].folder / "part-1.parquet").write_text("more")
+    assert not copies.same(STAGE, 1, 2)
+
+
 def test_all_but_one_are_removed(copies):
     for text in ("one", "two", "three"):
         add(copies, text)

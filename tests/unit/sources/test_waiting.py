@@ -1,5 +1,7 @@
 """The folder that a source waits for, as its readers tell it to the run."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from pitstop.model.job import Progress
@@ -26,7 +28,7 @@ class Idle:
     """A query that has not read anything yet."""
 
     def __init__(self):
-        self.lastProgress = None
+        self._jsq = SimpleNamespace(lastProgress=lambda: None)
         self.status = {"isDataAvailable": False, "isTriggerActive": False, "message": "Waiting for data to arrive"}
 
 

@@ -1,8 +1,7 @@
-"""When the tables of hash joins are read anew, and what becomes of a reading that fails."""
+"""When the tables of hash joins are read anew, which epochs get them, and what becomes of a reading that fails."""
 
 import errno
 import threading
-from types import SimpleNamespace
 
 import pytest
 
@@ -12,68 +11,144 @@ from pitstop.spark.base.failures import EpochBoundaryError
 from pitstop.spark.running.epochs import EpochWriter
 from pitstop.spark.running.refresh import TableRefresh
 
-SOON, SECONDS = 0.01, 30.0
+SOON, LONG, SECONDS = 0.01, 3600.0, 30.0
+
+
+class Query:
+    """A query that does an epoch when it is told to."""
+
+    def __init__(self, tables):
+        self.active, self.tables, self.writer = True, tables, EpochWriter((), None)
+
+    def epoch(self, number):
+        """Return the tables of the epoch; None if another query is to do it."""
+        try:
+            self.writer._at_gate(number)
+            with self.writer._gate(number):
+                return self.tables
+        except EpochBoundaryError:
+            self.active = False
+            return None
 
 
 class Job:
-    """A job whose query is restarted in no time, or fails to."""
+    """A job whose query is replaced in no time, or fails to."""
 
-    def __init__(self, every=SOON, active=True, last_written=0, error=None):
-        self.query = SimpleNamespace(active=active, writer=SimpleNamespace(last_written=last_written, closed=False))
-        self.restarts, self.told, self.seen_under_way, self._error = 0, threading.Event(), [], error
-        self.readings, self.away = 0, False
-        self.refresh = TableRefresh(lambda: every, lambda: self.query, self._read, self._restart, lambda: None, self.told.set)
+    def __init__(self, every=SOON, error=None):
+        self.replaced, self.attempted, self._error = 0, threading.Event(), error
+        self.readings, self.away, self.same, self.number, self.under_way = 0, False, False, 0, []
+        self.every = every
+        self.refresh = TableRefresh(
+            lambda: self.every, lambda: self.query, self._read, self._replace, lambda: None, self.attempted.set
+        )
+        self._follow(0)
+        self.refresh.begin()
+
+    def epoch(self):
+        """Do the next epoch; return the number of the reading with which it was joined, 0: the one at the start."""
+        while (tables := self.query.epoch(self.number)) is None:
+            self.refresh.settle()
+            if self.refresh.failure is not None:
+                raise self.refresh.failure
+        self.number += 1
+        return tables
+
+    def _follow(self, tables):
+        self.query = Query(tables)
+        self.query.writer.at_gate(lambda epoch, writer=self.query.writer: self.refresh.before_epoch(writer))
 
     def _read(self):
         self.readings += 1
-        return None if self.away else {"side": self.readings}
+        return None if self.away or self.same else {"side": self.readings}
 
-    def _restart(self, tables):
-        assert tables == {"side": self.readings}
-        self.seen_under_way.append(self.refresh.under_way)
+    def _replace(self, tables):
+        self.under_way.append(self.refresh.under_way)
         if self._error is not None:
             raise self._error
-        self.restarts += 1
+        self._follow(tables["side"])
+        self.replaced += 1
+
+    def end(self):
+        self.every = None
+        self.refresh.end()
 
 
-def test_the_query_is_restarted_again_and_again():
+def test_epochs_get_tables_that_were_read_beside_them():
     job = Job()
-    job.refresh.begin()
-    assert wait_until(lambda: job.restarts >= 3, SECONDS)
-    assert all(job.seen_under_way)
-    job.refresh.end()
+    assert wait_until(lambda: job.epoch() >= 3, SECONDS)
+    assert all(job.under_way)
+    job.end()
     assert not job.refresh.under_way
 
 
-def test_after_the_end_no_restart_begins():
+def test_an_epoch_after_a_pause_is_joined_with_tables_that_are_read_for_it():
     job = Job()
-    job.refresh.begin()
-    assert wait_until(lambda: job.restarts >= 1, SECONDS)
-    job.refresh.end()
-    after = job.restarts
-    assert not wait_until(lambda: job.restarts > after, 20 * SOON)
+    job.epoch()
+    assert wait_until(lambda: job.refresh._is_due, SECONDS)
+    before = job.readings
+    assert job.epoch() > before, "what was read when the last epoch was over is as old as the pause"
+    job.end()
 
 
-def test_without_an_interval_nothing_is_restarted():
+def test_while_no_epoch_comes_no_table_is_read_and_no_query_is_replaced():
+    job = Job()
+    assert wait_until(lambda: job.refresh._is_due, SECONDS)
+    query = job.query
+    assert not wait_until(lambda: job.readings or job.query is not query, 20 * SOON)
+    assert query.active
+
+
+def test_tables_that_are_as_they_were_leave_the_query_as_it_is():
+    job = Job()
+    job.same = True
+    query = job.query
+    assert wait_until(lambda: job.epoch() == 0 and job.readings >= 3, SECONDS)
+    assert job.query is query
+    job.end()
+
+
+def test_tables_that_a_test_has_read_are_those_of_the_next_epoch():
     job = Job(every=None)
-    job.refresh.begin()
-    assert not wait_until(lambda: job.restarts > 0, 20 * SOON)
+    assert job.epoch() == 0
+    job.refresh.give({"side": 7})
+    assert (job.epoch(), job.epoch(), job.replaced) == (7, 7, 1)
 
 
-def test_a_query_that_has_written_no_epoch_yet_is_left_alone_until_it_has():
-    job = Job(last_written=-1)
-    job.refresh.begin()
-    assert not wait_until(lambda: job.restarts > 0, 20 * SOON)
-    job.query.writer.last_written = 0
-    assert wait_until(lambda: job.restarts > 0, SECONDS)
+def test_an_epoch_does_not_wait_while_tables_are_read_beside_it():
+    job = Job(every=None)
+    with job.refresh._reading:
+        assert job.epoch() == 0
+
+
+def test_after_the_end_no_query_is_replaced():
+    job = Job()
+    assert wait_until(lambda: job.epoch() >= 1, SECONDS)
     job.refresh.end()
+    query = job.query
+    assert wait_until(lambda: job.epoch() and job.number > 20, SECONDS)
+    assert job.query is query
 
 
-def test_a_query_that_has_ended_by_itself_is_not_started_again():
-    job = Job(active=False)
-    job.refresh.begin()
-    assert not wait_until(lambda: job.restarts > 0, 20 * SOON)
-    assert job.refresh.failure is None
+def test_without_an_interval_nothing_is_read():
+    job = Job(every=None)
+    assert [job.epoch() for _ in range(20)] == [0] * 20
+    assert job.readings == 0
+
+
+def test_the_tables_of_a_query_that_has_ended_by_itself_are_read_no_more():
+    job = Job(every=LONG)
+    job.epoch()
+    job.query.active = False
+    job.refresh._refresh()
+    assert (job.readings, job.refresh.failure) == (0, None)
+
+
+def test_a_query_that_is_being_stopped_is_not_replaced():
+    job = Job(every=None)
+    job.refresh.give({"side": 7})
+    job.query.writer.close(0)
+    assert job.query.epoch(0) is None
+    assert not job.refresh.under_way
 
 
 @pytest.mark.parametrize(
@@ -85,45 +160,22 @@ def test_a_query_that_has_ended_by_itself_is_not_started_again():
     ],
 )
 def test_a_start_that_fails_is_told_in_a_sentence_and_another_run_does_better(error, message, away):
-    job = Job(error=error)
-    job.refresh.begin()
-    assert job.told.wait(SECONDS)
+    job = Job(every=None, error=error)
+    job.refresh.give({"side": 1})
+    with pytest.raises(Exception, match="could not be started"):
+        job.epoch()
+    assert job.attempted.wait(SECONDS)
     assert not job.refresh.under_way
-    told = "The query could not be started with the tables of hash joins that were read again"
-    assert job.refresh.failure.message == f"{told}: {message}"
+    failed = "The query could not be started with the tables of hash joins that were read again"
+    assert job.refresh.failure.message == f"{failed}: {message}"
     assert job.refresh.failure.details == {"restartable": True, "away": away}
-    assert not wait_until(lambda: len(job.seen_under_way) > 1, 20 * SOON)
 
 
 def test_a_reading_that_fails_leaves_the_query_alone_and_the_next_one_is_tried():
     job = Job()
     job.away = True
-    job.refresh.begin()
-    assert wait_until(lambda: job.readings >= 3, SECONDS)
-    assert (job.restarts, job.refresh.failure) == (0, None)
+    assert wait_until(lambda: job.epoch() == 0 and job.readings >= 3, SECONDS)
+    assert (job.replaced, job.refresh.failure) == (0, None)
     job.away = False
-    assert wait_until(lambda: job.restarts >= 1, SECONDS)
-    job.refresh.end()
-
-
-def test_epochs_go_on_if_the_one_under_way_does_not_end_in_time():
-    writer = EpochWriter((), None)
-    begun, may_end = threading.Event(), threading.Event()
-
-    def write():
-        with writer._gate(0):
-            begun.set()
-            assert may_end.wait(SECONDS)
-
-    writing = threading.Thread(target=write)
-    writing.start()
-    assert begun.wait(SECONDS)
-    assert not writer.pause(SOON)
-    may_end.set()
-    writing.join()
-    with writer._gate(1):
-        pass
-    assert writer.last_written == 1
-    assert writer.pause(SOON)
-    with pytest.raises(EpochBoundaryError), writer._gate(2):
-        pass
+    assert wait_until(lambda: job.epoch() > 0, SECONDS)
+    job.end()

@@ -85,6 +85,8 @@ class HashJoinTables:
         """Hash join stage -> the columns of its table, which stay the same on this checkpoint."""
         self.due: float | None = None
         """The seconds within which the tables must be read again, because some of them are out of date."""
+        self.epoch_of_before: int | None = None
+        """The epoch that may have reached some sinks before the run: it is joined with the tables that it had."""
         self._observations = Observations()
         self._left_out: Counter[tuple[str, LeftOut]] = Counter()
         """(source, why) -> rows of its last reading that did not parse."""
@@ -103,6 +105,7 @@ class HashJoinTables:
         planned = self._checkpoint.planned()
         again = planned > self._checkpoint.committed() and self._checkpoint.writing() in (planned, -1)
         in_use = self._copies.in_use()
+        self.epoch_of_before = planned if again else None
         for node in self._joins:
             last = self._copies.last(node.name)
             if last is not None:
@@ -114,11 +117,13 @@ class HashJoinTables:
                 self._readings[node.name] = self._read_or_last(node, last)
         return self._frames()
 
-    def read(self) -> Frames:
-        """Return all tables as they are now. Raise the error that keeps one from being read, and leave the copies as they were.
+    def read(self) -> Frames | None:
+        """Return all tables as they are now; None if they are as they were.
 
-        The tables go on to :meth:`used` or :meth:`discard`.
+        Raise the error that keeps one from being read, and leave the copies as they were. The tables go on to :meth:`used` or
+        :meth:`discard`.
         """
+        self.discard()
         try:
             for node in self._joins:
                 self._readings[node.name] = self._read_or_tell(node)
@@ -127,7 +132,17 @@ class HashJoinTables:
             self.discard()
             raise
         self.due, self._away = None, {}
+        if all(self._is_as_before(stage, reading) for stage, reading in self._readings.items()):
+            self._read_at = {stage: reading.read_at for stage, reading in self._readings.items()}
+            for stage in self._readings:
+                self._copies.confirm(stage)
+            self.discard()
+            return None
         return self._frames()
+
+    def _is_as_before(self, stage: str, reading: _Reading) -> bool:
+        in_use = self._copies.in_use().get(stage)
+        return reading.number is not None and in_use is not None and self._copies.same(stage, in_use, reading.number)
 
     @contextmanager
     def used(self) -> Iterator[None]:

@@ -15,6 +15,7 @@ from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.environment import SourceSettings
 from pitstop.spark.base.failures import explain
 from pitstop.spark.internals.early_watermarks import allow_early_watermarks
+from pitstop.spark.internals.reports import recent_reports
 from pitstop.spark.internals.settings import EXCLUDED_RULES
 from pitstop.spark.lowering import source as lower_source
 from pitstop.spark.lowering.compiled_job import CompiledJob
@@ -81,7 +82,7 @@ def _rows_kept(query: StreamingQuery) -> list[int] | None:
 
     None if Spark has not reported it yet, as right after the commit.
     """
-    first = next((progress for progress in query.recentProgress if progress.batchId == 0), None)
+    first = next((progress for progress in recent_reports(query) if progress.batchId == 0), None)
     return None if first is None else [int(operator.numRowsTotal) for operator in first.stateOperators]
 
 

@@ -95,6 +95,7 @@ class EpochWriter(Gate):
         self._planned_at, self._observations = saved.planned_at, Observations()
         self._environment = environment
         self._paused = False
+        self._at_gate: Callable[[int], None] = lambda epoch: None
         self._writing: int | None = None
         self.peeks = Peeks()
         """Looks at the rows of epochs, those of the run if it has set its own."""
@@ -102,6 +103,7 @@ class EpochWriter(Gate):
         """Hash join stage -> its table, where that has been read."""
 
     def __call__(self, rows: DataFrame, epoch: int) -> None:
+        self._at_gate(epoch)
         with self._gate(epoch), lines_with(epoch=epoch):
             begun = time.monotonic()
             try:
@@ -132,12 +134,13 @@ class EpochWriter(Gate):
             self._closed = True
             return self._condition.wait_for(lambda: self._writing is None, timeout)
 
-    def pause(self, timeout: float) -> bool:
-        """Do as :meth:`close`, but let epochs go on as before if one does not end in time, unless it was closed meanwhile."""
-        with self._condition:
-            self._paused = True
-            self._paused = self._condition.wait_for(lambda: self._writing is None, timeout)
-            return self._paused
+    def at_gate(self, call: Callable[[int], None]) -> None:
+        """Call this with the number of each epoch that is about to begin. It may close the gate before the epoch."""
+        self._at_gate = call
+
+    def pause(self) -> None:
+        """Let no further epoch begin."""
+        self._paused = True
 
     @property
     def closed(self) -> bool:

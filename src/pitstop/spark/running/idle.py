@@ -24,6 +24,7 @@ from pitstop.pipeline.nodes import Node
 from pitstop.pipeline.specs import IngestionTimestampsSpec, TimestampsSpec
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.internals.early_watermarks import LOWEST_MS
+from pitstop.spark.internals.reports import last_report
 from pitstop.spark.internals.watermarks import WatermarkNode, no_epoch_begins, take_up_watermarks, watermark_nodes
 from pitstop.spark.lowering.clock_time import LOOK_SECONDS, ClockTime
 from pitstop.spark.running.progress import waits_for_data
@@ -161,7 +162,7 @@ class IdleWatch:
         clock_ms = int(time.time() * 1000) - _BEHIND_MS
         if self._clock_time is None or not self._clock_time.passes(self._clock_ms, clock_ms):
             return None
-        progress = query.lastProgress
+        progress = last_report(query)
         operators = zip(progress.stateOperators, self._clock_time.ending, strict=False) if progress is not None else ()
         if not any(ends and operator.numRowsTotal for operator, ends in operators):
             return None

@@ -24,6 +24,7 @@ from pitstop.spark.base.admission import Admission
 from pitstop.spark.base.left_out import tell_left_out
 from pitstop.spark.base.naming import AHEAD, FAILED, OBSERVED, ROWS_IN, ROWS_OUT
 from pitstop.spark.internals.early_watermarks import LOWEST_MS
+from pitstop.spark.internals.reports import last_report
 from pitstop.spark.lowering.accounting import CHECK_VARIABLE, GIVEN, TAKEN, EpochRows, check_rows, epoch_rows
 from pitstop.spark.running.concerns import Concerns
 from pitstop.spark.sources.shared import behind_of, waits_of
@@ -112,7 +113,7 @@ class ProgressTracker:
 
     def look(self, query: StreamingQuery) -> bool:
         """Take note of the query's progress; return True if it has finished an epoch since the last look."""
-        progress, waits = query.lastProgress, waits_for_data(query)
+        progress, waits = last_report(query), waits_for_data(query)
         with self._lock:
             new = progress is not None and _ran(progress) and progress.batchId > self._last_epoch
             if progress is not None and new:

@@ -20,13 +20,14 @@ from pitstop.plan.cuts import Cut, cuts_of, operators_of
 from pitstop.plan.model import OperatorSlot, Plan
 from pitstop.snapshots.checkpoint import Checkpoint
 from pitstop.spark.base.environment import Environment
-from pitstop.spark.base.failures import ended_at_boundary, explain
+from pitstop.spark.base.failures import EpochBoundaryError, ended_at_boundary, explain
 from pitstop.spark.base.naming import role_column
 from pitstop.spark.base.session import local_folder
 from pitstop.spark.internals.clock import set_interval
 from pitstop.spark.internals.early_watermarks import allow_early_watermarks
 from pitstop.spark.internals.jvm_logs import with_epoch_in_lines
 from pitstop.spark.internals.late_rows import finding_late_rows
+from pitstop.spark.internals.reports import last_report
 from pitstop.spark.internals.resting_windows import let_windows_rest
 from pitstop.spark.lowering.clock_time import ClockTime
 from pitstop.spark.lowering.lowering import Lowering, OpenSource
@@ -109,7 +110,7 @@ class RunningQuery:
         writer.tables = dict(tables or {})
         if counted is not None:
             writer.tell_rows(counted)
-        stream = frame.writeStream.outputMode("append").foreachBatch(with_epoch_in_lines(writer))
+        stream = frame.writeStream.outputMode("append").foreachBatch(with_epoch_in_lines(writer, EpochBoundaryError))
         pace = Pace(environment.latency_ms, environment.job_id) if environment.latency_ms else None
         if pace is not None:
             stream = stream.trigger(processingTime=f"{pace.interval_ms} milliseconds")
@@ -176,7 +177,7 @@ class RunningQuery:
         return explain(error, writer.failure, writer.nodes, self.layouts, writer.sink, self.operators, scratch=self.scratch)
 
     def _told(self) -> int:
-        progress = self.query.lastProgress
+        progress = last_report(self.query)
         return -1 if progress is None else int(progress.batchId)
 
     def _await_commit(self, epoch: int) -> None:

@@ -8,7 +8,7 @@ import os
 import posixpath
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path, PurePath
 from typing import Any
 from urllib.parse import quote
@@ -44,6 +44,8 @@ _UNSEEN = ("Cc", "Zl", "Zp", "Zs")
 _AGAIN = "__again"
 _MOST_LISTED = 1000
 """The most files and folders that a look lists."""
+_OF_FILES = frozenset({STORE.casefold(), "header", "modifiedafter", "modifiedbefore", "pathglobfilter"})
+"""The options that say which files are read, in lower case, and that they begin with a header."""
 LIMITS = ("maxfilespertrigger", "maxbytespertrigger")
 """The options of Spark's reader, in lower case, that limit what an epoch reads."""
 
@@ -56,6 +58,14 @@ def _stream(spark: SparkSession, source: Source, told: dict[str, str]) -> DataFr
 def _batch(spark: SparkSession, source: Source, told: dict[str, str]) -> DataFrame:
     with errors_without_secrets():
         return _opened(spark, spark.read, source)
+
+
+def rows_of_texts(spark: SparkSession, source: Source, texts: Iterable[str], folder: Path) -> DataFrame:
+    """Return the rows of texts, as if they were lines of a file of the source. ``folder`` is empty, and gets that file."""
+    (folder / "texts").write_text("".join(f"{text}\n" for text in texts))
+    kept_options = {name: value for name, value in source.options.items() if name.casefold() not in _OF_FILES}
+    options = kept_options | {"path": str(folder), **({"header": "false"} if source.options["format"] == "csv" else {})}
+    return _opened(spark, spark.read, dataclasses.replace(source, options=options)).drop(PLACE)
 
 
 def _opened(spark: SparkSession, reader: Any, source: Source) -> DataFrame:
