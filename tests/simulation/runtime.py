@@ -120,6 +120,8 @@ class SimulatedRun:
         self.lineage, self.checkpoint, self._ownership = lineage, checkpoint, ownership
         self.active, self.up, self.first_epoch = True, False, False
         self._failure, self._parts = None, None
+        self._rests = sum(lineage.encode()) % 2 == 1
+        """True if the run finds no rows at first, and is up without an epoch."""
 
     outgrown, holds_still = None, False
 
@@ -137,6 +139,9 @@ class SimulatedRun:
 
     def _epoch(self):
         if not self.active:
+            return
+        if self._rests:
+            self._rests, self.up = False, True
             return
         if "fails" in self._artifact:
             self.active, self._failure = False, EngineError(f"{self._artifact} failed.")

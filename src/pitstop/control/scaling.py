@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pitstop.control.actions import FailExports, KillRun
 from pitstop.control.decision import Decision, answer_all, ended, fenced, suspended, waiting
 from pitstop.control.ports.members import Members
+from pitstop.control.updating import awaits_epoch
 from pitstop.errors import ConflictError, StoreError
 from pitstop.kit.clock import Clock
 from pitstop.kit.counts import counted
@@ -182,7 +183,8 @@ class Scaler:
 
     def _may_rescale(self, job: Job) -> bool:
         staying = [member for member in self._there if member.state is MemberState.ACTIVE]
-        busy = job.termination is not None or job.preparation is not None or job.update is not None
+        updates = job.update is not None and not awaits_epoch(job)
+        busy = job.termination is not None or job.preparation is not None or updates
         if job.state is not JobState.RUNNING or job.placement is None or busy or not staying:
             return False
         if not job.version.config.auto_scaling or len(staying) < needed(job):

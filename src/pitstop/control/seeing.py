@@ -76,7 +76,9 @@ def running(job: Job, fact: Running, now: float) -> Decision:
 
 def epoch_committed(job: Job, fact: EpochCommitted, now: float) -> Decision:
     job = dataclasses.replace(job, engine_losses=0)
-    return Decision(job if job.version.config.restart_strategy.reset_ms else dataclasses.replace(job, attempts=0))
+    return updating.first_epoch(
+        job if job.version.config.restart_strategy.reset_ms else dataclasses.replace(job, attempts=0), now
+    )
 
 
 def outgrown(job: Job, fact: StateOutgrown, now: float) -> Decision:
@@ -85,8 +87,8 @@ def outgrown(job: Job, fact: StateOutgrown, now: float) -> Decision:
     The move does not wait for the end of a watch, until which the run might hold still. Nor does a run that holds still wait for
     the next try of a move that has failed: the job is restarted, and its next run does not hold still.
     """
-    watched = updating.watched_until(job) is not None
-    if job.preparation is not None or (job.update is not None and not watched):
+    watched = job.update is None or isinstance(job.update.phase, Watched)
+    if job.preparation is not None or not watched:
         return Decision(job)
     # Without a guarantee, another run would begin with no state: the run that holds still is asked again.
     goes_on = job.version.config.processing_guarantee is not ProcessingGuarantee.NONE

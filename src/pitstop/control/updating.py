@@ -1,8 +1,8 @@
 """Updates: the old version stops with a snapshot, the new one starts from it, or the old one goes on.
 
 A new version is prepared first, while nothing of the job changes. Then the job's ``update`` has up to three phases. Asked: the
-old version is being stopped, or a suspended job's saved state exported. Starting: the new version is not up yet. Watched, if the
-user asks for it: the new version is on probation.
+old version is being stopped, or a suspended job's saved state exported. Starting: the new version is not up yet. Watched: the
+new version is up, and waits for its first epoch, or is on probation because the user asks for it.
 The old version's checkpoint stays until the new one has proved itself, so going back is to go on with that checkpoint.
 """
 
@@ -115,7 +115,7 @@ def lost(job: Job, reason: str, now: float) -> Decision:
 
 
 def new_version_is_up(job: Job, fact: Running, now: float) -> tuple[Job, tuple[Action, ...]]:
-    """Complete the update, and watch the new version for a while if that was asked for."""
+    """Complete the update, and watch the new version until its first epoch, and for a while if that was asked for."""
     update = job.update
     if update is None or not isinstance(update.phase, Starting):
         return job, ()
@@ -128,10 +128,28 @@ def new_version_is_up(job: Job, fact: Running, now: float) -> tuple[Job, tuple[A
             DropSnapshot(snapshot),
         )
     answer = answered(update.operation, result=Updated(job.version.number, snapshot, round(gap, 3), update.report))
-    if update.watch_seconds:
-        watched = dataclasses.replace(update, phase=Watched(update.phase.previous, now))
+    if fact.epoch < 0 or update.watch_seconds:
+        watched = dataclasses.replace(update, phase=Watched(update.phase.previous, now, awaits_epoch=fact.epoch < 0))
         return dataclasses.replace(job, update=watched), (answer,)
     return dataclasses.replace(job, update=None), (answer, *_drop_previous(update))
+
+
+def first_epoch(job: Job, now: float) -> Decision:
+    """Begin the time of watching a version that had waited for rows, or end its update if none was asked for."""
+    if not awaits_epoch(job):
+        return Decision(job)
+    update, phase = _of(job)
+    assert isinstance(phase, Watched)
+    if not update.watch_seconds:
+        return watched_long_enough(job)
+    watched = dataclasses.replace(phase, started_at=now, awaits_epoch=False)
+    return Decision(dataclasses.replace(job, update=dataclasses.replace(update, phase=watched)))
+
+
+def awaits_epoch(job: Job) -> bool:
+    """Return True if the job's new version runs, and has had no rows and no epoch yet."""
+    phase = job.update.phase if job.update is not None else None
+    return isinstance(phase, Watched) and phase.awaits_epoch
 
 
 def _rescaled(job: Job, before: Version) -> Job:
@@ -165,9 +183,9 @@ def _one_more_move_failed(job: Job, now: float) -> Job:
 
 
 def watched_until(job: Job) -> float | None:
-    """Return the end of the watch on a new version, in seconds since the epoch; None if no version is watched."""
+    """Return the end of the watch on a new version, in seconds since the epoch; None if no time of watching has begun."""
     update = job.update
-    if update is None or not isinstance(update.phase, Watched):
+    if update is None or not isinstance(update.phase, Watched) or update.phase.awaits_epoch:
         return None
     return update.phase.started_at + update.watch_seconds
 

@@ -258,11 +258,13 @@ class Asked:
 
 @dataclass(frozen=True)
 class Watched:
-    """The new version is up; a failure within the time of watching still brings back the old one."""
+    """The new version is up; a failure before its first epoch, or within the time of watching, still brings back the old one."""
 
     previous: Version
     started_at: float
-    """The time at which the new version was up, in seconds since the epoch."""
+    """The time from which the new version is watched, in seconds since the epoch."""
+    awaits_epoch: bool = False
+    """True while it waits for rows, and so for its first epoch: the time of watching begins with that."""
     kind: Literal["watched"] = "watched"
 
 

@@ -184,6 +184,8 @@ def _kept_source(old: PlanStage, new: PlanStage, before: Plan, after: Plan, fate
     if fate.sought:
         again = _added_to(new.name, before, after) if fate.again else ""
         return StageVerdict(new.name, Verdict.DROPPED, f"source, {fate.detail}{again}", SOUGHT_SOURCE)
+    if after.read and new.name not in after.read:
+        return StageVerdict(new.name, Verdict.RESTORED, "source of a table, read whole again", "C03")
     moved = moved_folder(old, new)
     where = f", its files being those of {moved[0]}, moved to {moved[1]}" if moved else _other_place(old, new)
     detail = f"source, goes on from the saved offset{where}{', ' if fate.detail else ''}{fate.detail}"

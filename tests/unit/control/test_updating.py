@@ -27,6 +27,7 @@ from pitstop.model.report import Report, Way
 from pitstop.model.run import (
     Compiled,
     Died,
+    EpochCommitted,
     Exported,
     ExportFailed,
     Failed,
@@ -215,6 +216,46 @@ def test_a_new_version_that_was_watched_long_enough_keeps_the_old_one_s_checkpoi
     assert decide(up, Due(), 162.9).job == up
     over = decide(up, Due(), 163.0)
     assert (over.job.update, over.actions) == (None, (DropCheckpoint("L1"),))
+
+
+def test_a_new_version_that_waits_for_rows_gives_way_to_the_old_one_if_its_first_epoch_fails_however_late():
+    job = compiled(changed_over()[1])
+    up = decide(job, seen(job, Running(-1)), 103.0)
+    assert answers(up)[0].error is None
+    assert DropCheckpoint("L1") not in up.actions
+    assert decide(up.job, Due(), 9_999.0).job == up.job
+    failed = decide(up.job, seen(up.job, BOOM), 10_000.0)
+    assert (failed.job.state, failed.job.version.number) == (S.NOT_RUNNING, 1)
+    assert Withdraw(7) in failed.actions
+    assert withdrawn(failed.job).version.number == 1
+
+
+def test_the_first_epoch_of_a_version_that_waited_for_rows_ends_its_update():
+    job = compiled(changed_over()[1])
+    up = decide(job, seen(job, Running(-1)), 103.0).job
+    over = decide(up, seen(up, EpochCommitted(0)), 10_000.0)
+    assert (over.job.update, over.actions) == (None, (DropCheckpoint("L1"),))
+    assert decide(over.job, seen(over.job, BOOM), 10_001.0).job.state is S.FAILED
+
+
+def test_the_time_of_watching_begins_with_the_first_epoch():
+    job = compiled(changed_over(watch=60.0)[1])
+    up = decide(job, seen(job, Running(-1)), 103.0).job
+    assert decide(up, Due(), 9_999.0).job == up
+    begun = decide(up, seen(up, EpochCommitted(0)), 10_000.0).job
+    assert decide(begun, Due(), 10_059.0).job == begun
+    assert decide(begun, seen(begun, BOOM), 10_059.0).job.version.number == 1
+    assert decide(begun, Due(), 10_060.0).job.update is None
+
+
+def test_a_version_that_waits_for_rows_is_updated_and_suspended_as_any_other():
+    job = compiled(changed_over()[1])
+    up = decide(job, seen(job, Running(-1)), 103.0).job
+    again = decide(up, wish(8, "newer.py"), 104.0).job
+    assert again.preparation == 8
+    stopping = decide(up, Operation(9, "id", Suspend()), 104.0).job
+    suspended = decide(stopping, seen(stopping, Stopped(105.0)), 105.0).job
+    assert (suspended.state, suspended.version.number) == (S.SUSPENDED, 2)
 
 
 def test_the_warm_runner_that_was_made_ready_gets_the_first_start():

@@ -549,3 +549,13 @@ def test_a_place_that_means_nothing_any_more_is_refused_and_what_its_kind_tells_
         ("beta", Verdict.RESTORED, "source, goes on from the saved offset, all well"),
     ]
     assert report.refused
+
+
+def test_a_source_that_only_feeds_a_table_has_no_offset_to_go_on_from():
+    with_table = plan({}, ("alpha", "table"))
+    with_table["source_slots"] = with_table["source_slots"][:1]
+    report = compare(with_table, with_table)
+    assert [(line.stage, line.verdict, line.detail) for line in report.lines] == [
+        ("alpha", Verdict.RESTORED, "source, goes on from the saved offset"),
+        ("table", Verdict.RESTORED, "source of a table, read whole again"),
+    ]
