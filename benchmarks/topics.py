@@ -9,6 +9,7 @@ benchmarks/topics.json and docs/performance.md.
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,7 @@ from pathlib import Path
 import psycopg
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
+from psycopg.conninfo import conninfo_to_dict
 from rich.console import Console
 from rich.table import Table
 
@@ -154,7 +156,7 @@ def from_table(url):
             for window, keys, rows, total in counts:
                 if keys == KEYS and window not in told:
                     told.add(window)
-                    yield from ((window, rows / KEYS, total / KEYS, now) for _ in range(KEYS))
+                    yield from ((window, float(rows) / KEYS, float(total) / KEYS, now) for _ in range(KEYS))
             time.sleep(0.05)
 
 
@@ -187,7 +189,7 @@ def latencies(servers):
     def produce():
         producer = Producer({"bootstrap.servers": servers, "linger.ms": 2})
         number, began = 0, time.time()
-        while not ended.is_set() and time.time() - began < WARM_SECONDS + LIVE_SECONDS:
+        while not ended.is_set():
             while number < (time.time() - began) * RATE:
                 producer.produce("live", json.dumps({"k": number % KEYS, "v": number % 10, "ms": round(time.time() * 1000)}))
                 number += 1
@@ -198,10 +200,10 @@ def latencies(servers):
     sender.start()
     seconds, first = [], None
     try:
-        for row, now in messages(servers, "filtered", WARM_SECONDS + LIVE_SECONDS + 30):
+        for row, now in messages(servers, "filtered", PATIENCE):
+            if first is not None and now - first > WARM_SECONDS + LIVE_SECONDS:
+                break
             if row is None:
-                if not sender.is_alive() and first is not None and now - first > WARM_SECONDS + LIVE_SECONDS + 3:
-                    break
                 continue
             first = now if first is None else first
             if now - first > WARM_SECONDS:
@@ -220,11 +222,19 @@ def process(command, folder, **environment):
     """A program that runs until it is no longer needed."""
     with (folder / "log").open("a") as log:
         running = subprocess.Popen([str(part) for part in command], stdout=log, stderr=log, env=os.environ | environment)
+    is_needed = True
+
+    def watch():
+        running.wait()
+        if is_needed:
+            print(f"{command[0]} ended:\n{(folder / 'log').read_text()[-3000:]}", file=sys.stderr)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, daemon=True).start()
     try:
         yield
-        if running.poll() not in (None, 0):
-            raise SystemExit(f"{command[0]} ended:\n{(folder / 'log').read_text()[-3000:]}")
     finally:
+        is_needed = False
         running.kill()
         running.wait()
 
@@ -277,12 +287,12 @@ def by_hand(servers, what, url, folder):
     else:
         result = rows.where("v <> 3")
     if url:
-        host, _, database = url.partition("://")[2].partition("@")[2].partition("/")
-        user = url.partition("://")[2].partition("@")[0].partition(":")[0]
+        server = conninfo_to_dict(url)
         options = {
-            "url": f"jdbc:postgresql://{host}/{database}",
+            "url": f"jdbc:postgresql://{server['host']}:{server.get('port', 5432)}/{server['dbname']}",
             "dbtable": "sums",
-            "user": user,
+            "user": server["user"],
+            "password": server.get("password", ""),
             "driver": "org.postgresql.Driver",
         }
 
@@ -343,6 +353,7 @@ def measured(peers, servers, url, say):
 
 def main():
     console = Console(stderr=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended before its time"))  # the broker goes as well
     url = os.environ["PITSTOP_TEST_POSTGRES"]
     with tempfile.TemporaryDirectory() as folder:
         console.print(f"[dim]{ROWS:,} messages into a topic of Apache Kafka ...[/dim]")
