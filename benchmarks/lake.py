@@ -51,7 +51,7 @@ def main():
         if which == "plain":
             checkpoint, job = start_plain(events, folder)
         else:
-            checkpoint, job = start_pitstop({"files": ps.sinks.files, "delta": ps.sinks.delta}[which](out), events, folder)
+            checkpoint, job = start_pitstop(ps.sinks.delta(out) if which == "delta" else ps.sinks.files(out), events, folder)
         last = WARM_UP + EPOCHS - 1
         assert wait_until(lambda: checkpoint.committed() >= last or (job is not None and job.failure()), 1200, step=0.1)
         if job is not None and (failure := job.failure()):

@@ -46,6 +46,8 @@ with them.
 - Pitstop and Flink write exactly once, Flink with a checkpoint a second. Spark by hand writes at least once: its sink for Kafka
   has no transactions, and its writer for JDBC no marks. Pitstop begins an epoch a second, the default of `max_latency`, or one
   after the other.
+- Into a topic Pitstop is behind: four tasks of each epoch each begin, mark and end a transaction of their own, in Python. Live,
+  its epochs take seconds on these two cores. [Real time](real-time.md) is the way to rows within milliseconds.
 
 | | backlog to a topic, rows/s | backlog to PostgreSQL, rows/s | live, p50 | live, p99 |
 |---|---|---|---|---|

@@ -22,9 +22,9 @@ from typing import Any
 from pyspark.errors import PySparkRuntimeError
 
 from pitstop.launchers.engine_socket import listening
+from pitstop.machine.hung_up import HUNG_UP
 from pitstop.runner.forking import Forks, name_process
 from pitstop.spark.base.engines import CLIENT_VARIABLE
-from pitstop.spark.internals.hung_up import HUNG_UP
 from pitstop.spark.sources import load_sources
 
 LONGEST_MESSAGE = 1 << 20

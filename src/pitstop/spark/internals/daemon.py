@@ -17,7 +17,7 @@ from typing import Any
 
 from pyspark import daemon
 
-from pitstop.spark.internals.hung_up import HUNG_UP
+from pitstop.machine.hung_up import HUNG_UP
 
 _WORKER = "pyspark.worker"
 _run_worker = daemon.worker

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from types import TracebackType
 
-from pitstop.spark.internals.hung_up import HUNG_UP
+from pitstop.machine.hung_up import HUNG_UP
 
 _PROGRAM = "pyspark.sql.streaming.python_streaming_source_runner"
 

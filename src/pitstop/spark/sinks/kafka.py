@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import logging
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -42,6 +43,11 @@ if TYPE_CHECKING:
 TASKS = 4
 """The tasks of an epoch: a row of an epoch that is written again comes to the same one. Never changed: marks are kept by task."""
 _SECONDS = 60
+_AGAIN_SECONDS = 0.1
+_ON_THE_MOVE = ("NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS")
+"""The answers of brokers among which the offsets of a group are being moved, as after their start."""
+_AT_ONCE = {"retry.backoff.ms": 10, "reconnect.backoff.ms": 10}
+"""Each task of each epoch has clients of its own. With librdkafka's 100 ms they wait twice for what is there a moment later."""
 _SILENT = logging.getLogger("pitstop.sink.kafka.look")
 _SILENT.addHandler(logging.NullHandler())
 _SILENT.propagate = False
@@ -182,7 +188,7 @@ class _TaskWriter:
             return 0, None
         from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
-        common = {"bootstrap.servers": self.servers, "log_level": 3} | dict(self.settings)
+        common = {"bootstrap.servers": self.servers, "log_level": 3} | _AT_ONCE | dict(self.settings)
         producer = Producer({"linger.ms": 20, "compression.type": "lz4"} | common | {"transactional.id": name})
         producer.init_transactions(_SECONDS)
         if first is None:
@@ -242,20 +248,25 @@ class _TaskWriter:
 
 def _of_consumer(settings: dict[str, Any]) -> dict[str, Any]:
     """Return the settings that say how brokers are reached: those of producers mean nothing to a consumer."""
-    reach = ("bootstrap.servers", "log_level", "security.", "sasl.", "ssl.", "client.", "socket.", "broker.")
+    reach = ("bootstrap.servers", "log_level", "security.", "sasl.", "ssl.", "client.", "socket.", "broker.", *_AT_ONCE)
     return {name: setting for name, setting in settings.items() if name.startswith(reach)}
 
 
 def _mark_at(consumer: Any, place: Any) -> Mark | None:
     from confluent_kafka import KafkaException
 
-    try:
-        committed = consumer.committed([place], _SECONDS)[0]
-    except KafkaException as error:
-        if error.args[0].name() != "GROUP_ID_NOT_FOUND":  # some brokers say so of a group without offsets
-            raise
-        return None
-    return Mark(**json.loads(committed.metadata)) if committed.metadata else None
+    deadline = time.monotonic() + _SECONDS
+    while True:
+        try:
+            committed = consumer.committed([place], _SECONDS)[0]
+            return Mark(**json.loads(committed.metadata)) if committed.metadata else None
+        except KafkaException as error:
+            name = error.args[0].name()
+            if name == "GROUP_ID_NOT_FOUND":  # some brokers say so of a group without offsets
+                return None
+            if name not in _ON_THE_MOVE or time.monotonic() > deadline:
+                raise
+            time.sleep(_AGAIN_SECONDS)
 
 
 def _answer(messages: int, problem: str | None) -> pa.RecordBatch:
