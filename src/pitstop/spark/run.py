@@ -241,9 +241,8 @@ class Run:
 
     def refresh_tables(self) -> None:
         """Read the tables of hash joins for the next epoch. Raise the error that keeps one from being read."""
-        tables = self._tables.read()
-        if tables is not None:
-            self._refresh.give(tables)
+        self._refresh.give(None)  # reading forgets what was read before and no epoch has had
+        self._refresh.give(self._tables.read())
 
     def await_tables(self) -> bool:
         """Wait while a query with other tables replaces the one that runs; return False if none does."""

@@ -253,11 +253,18 @@ def test_windows_behind_a_table_end_after_it_was_read_again_while_no_row_came(jo
     test = job_test(priced, "in", str(prices_of(tmp_path / "prices", a=1)), "1 hour")
     test.push("orders", [("a", 1, at(0)), ("a", 2, at(1))])
     test.epoch()
-    prices_of(tmp_path / "prices", a=5)
-    test.refresh_tables()
+    for price in (5, 1, 5):  # an earlier reading, which no epoch has had, is forgotten
+        prices_of(tmp_path / "prices", a=price)
+        test.refresh_tables()
     test.advance_time("2 hours")
     assert [(row["window_end"], row["total"]) for row in test.rows("sums-out")] == [(at(10), 2)]
     test.push("orders", [("a", 3, datetime(2026, 1, 1, 15))])
+    test.epoch()
+    assert test.rows("out")[-1]["price"] == 5
+    for price in (6, 5):
+        prices_of(tmp_path / "prices", a=price)
+        test.refresh_tables()
+    test.push("orders", [("a", 4, datetime(2026, 1, 1, 15))])
     test.epoch()
     assert test.rows("out")[-1]["price"] == 5
 

@@ -77,8 +77,8 @@ class TableRefresh:
             timer.daemon = True
             timer.start()
 
-    def give(self, tables: Frames) -> None:
-        """Let the next epoch have these tables."""
+    def give(self, tables: Frames | None) -> None:
+        """Let the next epoch have these tables; None: those that epochs have."""
         with self._reading:
             self._fresh = tables
 
